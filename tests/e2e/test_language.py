@@ -229,6 +229,23 @@ def test_completion_replaces_the_typed_text(page: OpenPrompt) -> None:
     assert page.request("completion", position={"line": 0, "character": 3}) == {"isIncomplete": False, "items": []}
 
 
+def test_completion_distinguishes_inserting_from_replacing(tmp_path: Path) -> None:
+    root = make_shop(tmp_path / "shop-root")
+    item = {"insertReplaceSupport": True}
+    client = Client(tmp_path / "cache")
+    try:
+        client.initialize(root, capabilities={"textDocument": {"completion": {"completionItem": item}}})
+        client.wait_indexed()
+        page = OpenPrompt(client, root, (root / "q.prompt.md").as_uri(), "@shop/monkeys.py:1 and @shop/money.py")
+        found = page.request("completion", position=page.position("@shop/monkeys", 9))["items"][0]["textEdit"]
+        assert (found["insert"], found["replace"]) == (page.range("@shop/mon"), page.range("@shop/monkeys.py"))
+        end = page.position("@shop/money", 9)
+        found = page.request("completion", position=end)["items"][0]["textEdit"]
+        assert found["insert"] == found["replace"] == page.range("@shop/money.py")  # the item repeats the rest
+    finally:
+        client.kill()
+
+
 def test_completion_excludes_prompt_documents(page: OpenPrompt) -> None:
     (page.root / "own.prompt.md").write_text("@")
     mine = OpenPrompt(page.client, page.root, (page.root / "own.prompt.md").as_uri(), "@", page.encoding)

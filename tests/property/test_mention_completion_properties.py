@@ -15,9 +15,11 @@ from promptls.index.files.read import FileLimits
 from promptls.index.snapshot import OpenDocument, Snapshot, SourceReader, with_files
 from promptls.mentions.completion.complete import complete
 from promptls.mentions.completion.fuzzy import FuzzyIndex, MatchTier
+from promptls.mentions.completion.replacement import refers_to
 from promptls.mentions.context import ClientContext, ResolveContext, Services
 from promptls.mentions.grammar import parse
 from promptls.mentions.path_lookup import find_files, find_folders
+from promptls.mentions.registry import registry
 from promptls.mentions.resolve import resolve_mentions
 from promptls.model import FileEntry, Outline, Root, Span, Symbol, encode_outline
 from promptls.util.hashing import content_hash
@@ -209,6 +211,27 @@ def check_symbol_completions(context: ResolveContext, labels: list[str]) -> None
             assert "(syntactic analysis)" in outcome.reason, outcome
 
 
+TYPED = st.text(st.sampled_from("ab/1.:#_ 'é中\"\\"), max_size=5)
+
+
+@given(PATHS, st.sampled_from([["r"], ["r", "other root"]]), st.sampled_from(["", "#"]), TYPED, TYPED)
+@settings(max_examples=400, deadline=None)
+def test_accepted_item_is_a_mention_of_it_and_keeps_other_text(
+    paths: list[str], roots: list[str], sign: str, typed: str, rest: str
+) -> None:
+    context = ResolveContext(SourceReader(snapshot(paths, roots), FileLimits()))
+    text, cursor = f"see @{sign}{typed}{rest} end", len(f"see @{sign}{typed}")
+    result = complete(text, cursor, context, limit=20)
+    assert result.start <= cursor <= result.end <= len(text)
+    keywords = registry().keywords()
+    for item in result.items:
+        if item.kind in ("file", "one", "function", "range"):
+            accepted = text[: result.start] + item.insert_text + text[result.end :]
+            (alone,) = parse(f"{item.insert_text} x", keywords)
+            (mention,) = [m for m in parse(accepted, keywords) if m.start == result.start]
+            assert refers_to(mention, alone)
+
+
 @given(PATHS, QUERIES)
 @settings(max_examples=200, deadline=None)
 def test_completion_is_deterministic_without_duplicates(paths: list[str], query: str) -> None:
@@ -223,7 +246,7 @@ def test_completion_is_deterministic_without_duplicates(paths: list[str], query:
 @settings(max_examples=500, deadline=None)
 def test_fuzzy_search_agrees_with_a_linear_scan(names: list[str], query: str) -> None:
     fuzzy = FuzzyIndex([(name, name) for name in names], paths=False)
-    found = {fuzzy.keys[index]: tier for tier, index in fuzzy.search(query, 1000)}
+    found = {fuzzy.keys[match.row]: match.tier for match in fuzzy.search(query, 1000)}
     low = unicodedata.normalize("NFC", query).lower()
     for name in names:
         tier = found.get(name, MatchTier.SUBSEQUENCE)

@@ -41,7 +41,7 @@ def matching_paths(current: Snapshot, query: str) -> list[str]:
 def test_match_tiers() -> None:
     names = ["ping", "ping.py", "pinger.py", "handle_ping.py", "handlePing.py", "shopping.py", "pxixnxg.py"]
     fuzzy = FuzzyIndex([("ping/other.py", "in path"), *((n, n) for n in names)], paths=True)
-    assert {fuzzy.keys[i]: tier for tier, i in fuzzy.search("PING", 100)} == {
+    assert {fuzzy.keys[m.row]: m.tier for m in fuzzy.search("PING", 100)} == {
         "ping": MatchTier.EXACT,
         "ping.py": MatchTier.STEM,
         "pinger.py": MatchTier.PREFIX,
@@ -57,7 +57,7 @@ def test_initials_and_word_starts() -> None:
     fuzzy = FuzzyIndex([(n, n) for n in ("parseHTTPRequest", "parse_http_request", "reparse", "x2y")], paths=False)
 
     def of(query: str) -> dict[str, MatchTier]:
-        return {fuzzy.keys[i]: tier for tier, i in fuzzy.search(query, 100, MatchTier.SUBSTRING)}
+        return {fuzzy.keys[m.row]: m.tier for m in fuzzy.search(query, 100, MatchTier.SUBSTRING)}
 
     assert of("phr") == {"parseHTTPRequest": MatchTier.WORD, "parse_http_request": MatchTier.WORD}
     assert of("http") == {"parseHTTPRequest": MatchTier.WORD, "parse_http_request": MatchTier.WORD}
@@ -71,12 +71,12 @@ def test_initials_and_word_starts() -> None:
 
 def test_word_start_matches_anywhere_in_a_name() -> None:
     fuzzy = FuzzyIndex([(n, n) for n in ("recart_cart", "recarted", "to/cart", "a/recart/cart/x")], paths=False)
-    assert {fuzzy.keys[i]: tier for tier, i in fuzzy.search("cart", 9)}["recart_cart"] == MatchTier.WORD
-    assert {fuzzy.keys[i]: tier for tier, i in fuzzy.search("/cart", 9)} == {
+    assert {fuzzy.keys[m.row]: m.tier for m in fuzzy.search("cart", 9)}["recart_cart"] == MatchTier.WORD
+    assert {fuzzy.keys[m.row]: m.tier for m in fuzzy.search("/cart", 9)} == {
         "to/cart": MatchTier.SUBSTRING,
         "a/recart/cart/x": MatchTier.SUBSTRING,
     }
-    assert {fuzzy.keys[i]: tier for tier, i in fuzzy.search("cart/", 9)} == {"a/recart/cart/x": MatchTier.WORD}
+    assert {fuzzy.keys[m.row]: m.tier for m in fuzzy.search("cart/", 9)} == {"a/recart/cart/x": MatchTier.WORD}
 
 
 def test_similar_names_and_edit_distance() -> None:

@@ -72,7 +72,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
         ("@Makefile", ["@Makefile"]),
         ("@snapshot", ["@server/snapshot.py", "@server/deep/inside/snapshot.py", "@tests/test_snapshot.py"]),
         ("@SNAP", ["@server/snapshot.py", "@server/deep/inside/snapshot.py", "@tests/test_snapshot.py"]),
-        ("@ping", ["@server/pingPong.ts", '@"docs/about pings.md"', "@server/handle_ping.py"]),
+        ("@ping", ["@server/pingPong.ts", "@server/handle_ping.py", '@"docs/about pings.md"']),
         ("@hp", ["@server/handle_ping.py"]),
         ("@pP", ["@server/pingPong.ts"]),
         ("@hdlpng", ["@server/handle_ping.py"]),
@@ -241,6 +241,76 @@ def test_open_document_is_offered_despite_the_limit(tmp_path: Path) -> None:
 def test_replaced_range(shop: Snapshot, typed: str, replaced: str) -> None:
     result = complete_at(shop, typed)
     assert typed.replace("|", "")[result.start : result.end] == replaced
+
+
+@pytest.mark.parametrize(
+    ("typed", "label", "expected"),
+    [
+        ("see @server/sn|apshot.py:10-20", "server/snapshot.py", "see @server/snapshot.py:10-20"),
+        ("@server/sn|#Snapshot.read", "server/snapshot.py", "@server/snapshot.py#Snapshot.read"),
+        ("@#Snap|shot.read x", "Snapshot.replay", None),
+        ("@#hand|le_ping.x", "handle_ping", "@#handle_ping.x"),
+        ("@ser|ver/snapshot.py", "server/", "@server/snapshot.py"),
+        ("@server/sn|的作用", "server/snapshot.py", "@server/snapshot.py 的作用"),
+        ('@"docs/about| pings.md" x', "docs/about pings.md", '@"docs/about pings.md" x'),
+        ('@"docs/about| and say "hello"', "docs/about pings.md", '@"docs/about pings.md" and say "hello"'),
+        ("@|please", "selection", "@selection please"),
+        ("@dif|f:staged", "diff", "@diff:staged"),
+        ("@com|mit:abc", "commit:", "@commit:abc"),
+    ],
+)
+def test_accepted_item_keeps_the_text_after_the_cursor(
+    shop: Snapshot, typed: str, label: str, expected: str | None
+) -> None:
+    result, text = complete_at(shop, typed), typed.replace("|", "")
+    accepted = [
+        text[: result.start] + item.insert_text + text[result.end :] for item in result.items if item.label == label
+    ]
+    assert accepted[:1] == ([expected] if expected else [])
+
+
+TASKS = """
+-- queue/canvas.py --
+def chain(): pass
+def chord(): pass
+-- queue/task.py --
+class Task:
+    def retry(self): pass
+-- queue/backends/redis.py --
+class MaxRetriesError(Exception): pass
+-- docs/queue.backends.redis.rst --
+Redis
+=====
+-- Changelog.rst --
+Changelog
+=========
+"""
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("@cans", "@queue/canvas.py"),
+        ("@backRedis", "@queue/backends/redis.py"),
+        ("@backredis", "@queue/backends/redis.py"),
+        ("@#TaskRet", "@#Task.retry"),
+        ("@#taskret", "@#Task.retry"),
+        ("@#canvas::ch", "@#chain"),
+        ("@#canvas.", "@#chain"),
+        ("@MaxRet", "@#MaxRetriesError"),
+        ("@quuee/can", "@queue/canvas.py"),
+        ("@cavnas", "@queue/canvas.py"),
+        ("@../queue/can", "@queue/canvas.py"),
+        ("@layer:co", "@layer:core"),
+        ("@glob:qu", "@glob:queue/**"),
+        ("@text:ch", "@text:chain"),
+        ("@text:que", "@text:queue/:"),
+        ("@tests:queue/can", "@tests:queue/canvas.py"),
+        ("@terminal:", "@terminal:20"),
+    ],
+)
+def test_first_item_of_abbreviated_names(tmp_path: Path, typed: str, expected: str) -> None:
+    assert inserts(complete_at(snapshot_of(TASKS, tmp_path), typed))[:1] == [expected]
 
 
 def test_item_details(shop: Snapshot) -> None:

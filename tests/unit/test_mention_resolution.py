@@ -182,6 +182,7 @@ def test_one_mention(tmp_path: Path, mention: str, expected: str) -> None:
         ("@sr/", "@src/"),
         ("@#Sever", "@#Server"),
         ("@#hlper", "@#helper"),
+        ("@src/ap.py:2-3", "@src/app.py:2-3"),
         ("@src/app.py#helper", "@lib/utils.py#helper"),
         ("@src/ap.py#main", "@src/app.py#main"),
         ("@src/app.py:99", "@src/app.py:10"),

@@ -133,6 +133,7 @@ def _encode_mention(outcome: MentionOutcome, to_utf16: Callable[[int], int], sna
             for t in outcome.targets
         ],
         "tokens": outcome.tokens,
+        "fullTokens": outcome.full_tokens,
         "reason": outcome.reason,
     }
     if outcome.candidates:

@@ -13,6 +13,12 @@ from promptls.model import CancelToken, Problem
 MAX_SUBJECTS = 50
 """Commit subjects that `subjects_between` returns at most; more would crowd out the diff."""
 
+MAX_REFS = 500
+"""Maximum number of references that completion chooses from."""
+
+REFS_TIMEOUT_S = 2.0
+"""Time limit of listing references in seconds: the user waits for completion."""
+
 _BRACED = re.compile(r"\{[^}]*\}")
 _ID_LINE = re.compile(rb"[0-9a-f]{40,64}\n")
 _MESSAGE_FORMAT = "--format=%P%ncommit %h%nAuthor: %an%nDate: %ad%n%n%w(0,4,4)%B"
@@ -61,6 +67,22 @@ def commit_message(folder: str, id: str, token: CancelToken | None = None) -> tu
     parents, _, message = result.stdout.decode("utf-8", "replace").partition("\n")
     parent = parents.partition(" ")[0] or _empty_tree(folder, token)
     return parent if isinstance(parent, Problem) else (parent, message.strip())
+
+
+def ref_names(folder: str, *patterns: str, token: CancelToken | None = None) -> list[str]:
+    """Return the short names of the references that match patterns such as "refs/heads", the latest first."""
+    result = query_git(
+        folder,
+        "for-each-ref",
+        f"--count={MAX_REFS}",
+        "--sort=-creatordate",
+        "--format=%(refname:short)",
+        *patterns,
+        timeout_s=REFS_TIMEOUT_S,
+        token=token,
+    )
+    names = [] if isinstance(result, Problem) else result.stdout.decode("utf-8", "replace").splitlines()
+    return [name for name in names if name and not name.endswith("/HEAD")]
 
 
 def subjects_between(folder: str, first: str, last: str, token: CancelToken | None = None) -> str:

@@ -54,6 +54,7 @@ class History(Struct, frozen=True):
     files: Mapping[str, FileHistory] = {}  # name relative to the root
     changed_files: tuple[tuple[str, ...], ...] = ()  # for each commit the keys of `files` that it changed
     names_by_email: Mapping[str, str] = {}  # lower-case e-mail address → name; never shown
+    former_names: Mapping[str, str] = {}  # name before a rename → current name
     problem: Problem | None = None  # why the history is empty
 
 
@@ -87,7 +88,8 @@ def build_history(root: str, head: str, branch: str, log: CommitLog) -> History:
             commit_indexes[name].append(index)
     files = {name: FileHistory(log.commits[at[0]].time, tuple(at)) for name, at in commit_indexes.items()}
     commits = tuple(replace(commit, changes=()) for commit in log.commits)  # `changed_files` replaces them
-    return History(root, head, branch, commits, files, tuple(changed_files), log.names_by_email)
+    former_names = {name: current for name, current in current_names.items() if current not in ("", name)}
+    return History(root, head, branch, commits, files, tuple(changed_files), log.names_by_email, former_names)
 
 
 def _current_names(changes: Iterable[FileChange], current_names: dict[str, str]) -> Iterator[str]:

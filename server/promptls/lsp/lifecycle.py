@@ -142,6 +142,14 @@ def _update_folders(
 # ---- engine
 
 
+def _supports_insert_replace(server: PromptServer) -> bool:
+    """Return whether the client chooses between inserting a completion and replacing text with it."""
+    text_document = server.client_capabilities.text_document
+    completion = text_document.completion if text_document is not None else None
+    item = completion.completion_item if completion is not None else None
+    return item is not None and bool(item.insert_replace_support)
+
+
 async def _start_engine(server: PromptServer) -> None:
     """Build and start the engine, retrying until it succeeds; requests fail with the cause meanwhile."""
     assert server.engine_future is not None and server.loop is not None
@@ -158,7 +166,7 @@ async def _start_engine(server: PromptServer) -> None:
         encoding = str(server.workspace.position_encoding or "utf-16")
         on_change = lambda: _call_soon(loop, lambda: schedule_status(server))  # noqa: E731
         engine = Engine(server.settings, server.index_workspace, on_change, complete, encoding)
-        server.session = PromptDocumentSession(engine, server.documents)
+        server.session = PromptDocumentSession(engine, server.documents, _supports_insert_replace(server))
         return engine
 
     while True:

@@ -97,9 +97,10 @@ class DocumentAnalysis(Struct, frozen=True):
 class PromptDocumentSession:
     """The prompt documents of one connection with their analyses and client contexts; thread-safe."""
 
-    def __init__(self, engine: Engine, documents: OpenDocuments) -> None:
+    def __init__(self, engine: Engine, documents: OpenDocuments, insert_replace: bool = False) -> None:
         self.engine = engine
         self.documents = documents
+        self.insert_replace = insert_replace  # whether the client supports InsertReplaceEdit
         self._lock = threading.Lock()
         self._analyses: dict[str, DocumentAnalysis] = {}
         self._resolution_caches: dict[str, ResolutionCache] = {}

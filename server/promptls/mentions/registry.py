@@ -35,6 +35,12 @@ ENTRY_POINT_GROUP = "promptls.mentions"
 BUILT_IN_PRIORITY = 100
 """Priority of all built-in kinds: a plugin kind with a greater one precedes and can replace them."""
 
+ArgumentType = Literal["", "symbol", "target", "path", "revision", "branch", "query", "glob", "layer", "diagnostics"]
+"""What completion offers for an argument: "target" is a symbol or a file, "query" a folder or a name to search for."""
+
+LOCATION_ARGUMENTS = frozenset({"symbol", "target", "path"})
+"""Types of arguments that name files, folders or symbols."""
+
 log = getLogger(__name__)
 
 
@@ -53,7 +59,7 @@ class MentionKind(Struct, frozen=True):
     keyword: bool = True  # written "@name"; False for kinds with a syntax of their own
     argument: Literal["nothing", "optional", "required"] = "nothing"  # whether "@name:argument" is allowed
     aliases: tuple[str, ...] = ()
-    argument_type: Literal["", "symbol", "path"] = ""  # for completion of the argument
+    argument_type: ArgumentType = ""  # for completion of the argument
     suggestions: tuple[str, ...] = ()  # fixed arguments that completion offers
     expensive: bool = False  # may take more than a few milliseconds
     required_fields: tuple[str, ...] = ()  # fields of the client context that the resolver needs
@@ -144,6 +150,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
         aliases=("changes",),
         suggestions=("staged", "unstaged", "unsaved"),
         expensive=True,
+        argument_type="revision",
     ),
     MentionKind("staged", ("@staged",), "Staged changes.", git.resolve_staged, expensive=True),
     MentionKind(
@@ -162,6 +169,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
         git.resolve_commit,
         argument="required",
         expensive=True,
+        argument_type="revision",
     ),
     MentionKind(
         "branch",
@@ -170,6 +178,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
         git.resolve_branch,
         argument="optional",
         expensive=True,
+        argument_type="branch",
     ),
     MentionKind(
         "codebase",
@@ -178,6 +187,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
         search.resolve_codebase,
         argument="optional",
         expensive=True,
+        argument_type="query",
     ),
     MentionKind(
         "text",
@@ -187,6 +197,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
         argument="required",
         aliases=("grep",),
         expensive=True,
+        argument_type="query",
     ),
     MentionKind(
         "regex",
@@ -195,6 +206,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
         search.resolve_regex,
         argument="required",
         expensive=True,
+        argument_type="query",
     ),
     MentionKind(
         "pattern",
@@ -203,6 +215,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
         search.resolve_pattern,
         argument="required",
         expensive=True,
+        argument_type="query",
     ),
     MentionKind(
         "callers",
@@ -247,7 +260,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
         "Tests of a symbol or a file.",
         relations.resolve_tests,
         argument="required",
-        argument_type="symbol",
+        argument_type="target",
         expensive=True,
     ),
     MentionKind(
@@ -285,6 +298,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
         file_sets.resolve_glob,
         argument="required",
         expensive=True,
+        argument_type="glob",
     ),
     MentionKind(
         "layer",
@@ -293,6 +307,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
         file_sets.resolve_layer,
         argument="required",
         expensive=True,
+        argument_type="layer",
     ),
     MentionKind(
         "rules",
@@ -316,6 +331,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
         aliases=("problems",),
         suggestions=("errors", "warnings"),
         required_fields=("diagnostics",),
+        argument_type="diagnostics",
     ),
     MentionKind(
         "terminal",
@@ -324,6 +340,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
         editor.resolve_terminal,
         argument="optional",
         required_fields=("terminal",),
+        suggestions=("20", "50", "200"),
     ),
     MentionKind(
         "quickfix",
@@ -346,6 +363,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
         editor.resolve_history,
         argument="optional",
         required_fields=("history",),
+        suggestions=("1", "2", "4"),
     ),
     MentionKind(
         "workspace",

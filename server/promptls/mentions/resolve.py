@@ -28,7 +28,7 @@ from promptls.mentions.grammar import (
     parse,
     strip_mentions,
 )
-from promptls.mentions.registry import BUILT_IN, KindRegistry, MentionKind, registry
+from promptls.mentions.registry import BUILT_IN, LOCATION_ARGUMENTS, KindRegistry, MentionKind, registry
 from promptls.mentions.resolvers.symbol import split_name
 from promptls.mentions.surroundings import words_in_code
 from promptls.mentions.text_outcomes import doubtful_mentions, keyword_as_text, path_as_text
@@ -46,6 +46,7 @@ MAX_NAME_LENGTH = 200
 """Maximum number of characters of such a name."""
 
 _LOCATION_KINDS = ("file", "symbol", "folder", "workspace")
+_SYMBOL_ARGUMENTS = ("symbol", "target")
 _MAX_LISTED_OWNERS = 3
 
 
@@ -122,7 +123,7 @@ def resolve_message(
         if place or not _is_mention(message, outcome):
             texts += path_as_text(outcome, place, context)
             continue
-        if (outcome.status == "unresolved" or kind.argument_type == "symbol") and is_partial():
+        if (outcome.status == "unresolved" or kind.argument_type in _SYMBOL_ARGUMENTS) and is_partial():
             outcome = replace(outcome, reason=f"{outcome.reason} {INDEXING_NOTE}".strip())
         outcomes.append(_assign_items(outcome, len(outcomes), first_owner, outcomes))
     for mention, place in doubtful_mentions(message, code, kinds.keywords()):
@@ -135,14 +136,16 @@ def resolve_message(
 
 def has_location_mentions(mentions: Sequence[Mention]) -> bool:
     """Return whether mentions refer to files, folders or symbols."""
-    return any(kind.name in _LOCATION_KINDS or kind.argument_type for _, kind in _with_kinds(mentions))
+    return any(
+        kind.name in _LOCATION_KINDS or kind.argument_type in LOCATION_ARGUMENTS for _, kind in _with_kinds(mentions)
+    )
 
 
 def undefined_symbol_names(mentions: Sequence[Mention], snapshot: Snapshot) -> frozenset[str]:
     """Return the mentioned symbol names without a definition in the snapshot."""
     names: dict[str, None] = {}
     for mention, kind in _with_kinds(mentions):
-        if kind.name == "symbol" or kind.argument_type == "symbol":
+        if kind.name == "symbol" or kind.argument_type in _SYMBOL_ARGUMENTS:
             target = full_argument(mention) if kind.argument_type else mention.target
             names |= dict.fromkeys(split_name(target)[-1:])
     undefined = [name for name in names if len(name) <= MAX_NAME_LENGTH and name.lower() not in snapshot.names]

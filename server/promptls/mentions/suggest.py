@@ -6,17 +6,21 @@ errors.  Similarity is RapidFuzz's ratio of the last path segments and of the fo
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from heapq import nlargest
 
 from rapidfuzz import fuzz
+from rapidfuzz.distance import OSA
 
-from promptls.index import Snapshot
-from promptls.mentions.completion.fuzzy import MatchTier
-from promptls.mentions.completion.index import fold_case
+from promptls.index import OutlineRef, Snapshot
+from promptls.knowledge.project.file_kind import is_prose_path, is_test_path
+from promptls.mentions.completion.fuzzy import MIN_SUBSEQUENCE_LENGTH, MatchTier
+from promptls.mentions.completion.index import fold_case, max_edits
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.format import format_mention
+from promptls.mentions.moved_files import moved_path
 from promptls.mentions.path_lookup import mention_for, path_variants, sort_by_proximity
-from promptls.model import Root
+from promptls.model import Root, Span
 
 MIN_NAME_RATIO = 75
 """Minimum ratio (0 to 100) of the last segments for a path to become a candidate."""
@@ -30,19 +34,39 @@ MIN_CONFIDENT_RATIO = 90
 MAX_CANDIDATES = 50
 """Candidates whose whole paths are compared."""
 
+MAX_HOLDER_DISTANCE = 4
+"""Maximum edit distance that counts for one class or module of a qualified name; above it, it is another one."""
+
+MAX_DISTANCE = 1_000
+"""Rank of a definition that is gone; above every edit distance."""
+
 SAME_STEM_RATIO = 95.0
 """Ratio of names that differ only in a missing extension."""
 
 
-def suggest_path(context: ResolveContext, target: str, roots: tuple[Root, ...], confident: bool = False) -> str:
+def suggest_path(
+    context: ResolveContext,
+    target: str,
+    roots: tuple[Root, ...],
+    confident: bool = False,
+    lines: Span | None = None,
+) -> str:
     """Return a mention of the most similar path, or of its deepest existing folder; "" for none.
 
-    `confident` requires near equality, for text that may not be a path.
+    Args:
+        context: The context of the message.
+        target: Path as written.
+        roots: Roots that it may be in.
+        confident: Require near equality, for text that may not be a path.
+        lines: Lines that are mentioned; the suggestion keeps them.
     """
     snapshot = context.snapshot
     written = next(iter(path_variants(target.replace("\\", "/"))), "")
     if not written:
         return ""
+    moved = moved_path(context, written, roots)
+    if moved:
+        return mention_for(snapshot, moved, lines=lines) or ""
     index = context.path_index
     name = fold_case(written.rsplit("/", 1)[-1])
     # Shortest first: names that differ by one letter are among the few that contain the written name.
@@ -61,7 +85,9 @@ def suggest_path(context: ResolveContext, target: str, roots: tuple[Root, ...], 
     best = max((score for score, _ in scored), default=0.0)
     if best >= (MIN_CONFIDENT_RATIO if confident else MIN_PATH_RATIO):
         first = sort_by_proximity(context, [key for score, key in scored if score == best])[0]
-        return mention_for(snapshot, first.rstrip("/"), folder=first.endswith("/")) or ""
+        if first.endswith("/"):
+            return mention_for(snapshot, first.rstrip("/"), folder=True) or ""
+        return mention_for(snapshot, first, lines=lines) or ""
     return _deepest_folder(context, written, roots)
 
 
@@ -69,26 +95,83 @@ def suggest_by_stem(context: ResolveContext, word: str) -> str:
     """Return a mention of the file whose name without extension is the word ("utils" → utils.py); "" for none."""
     paths = [
         key
-        for tier, key in context.path_index.search(word, MAX_CANDIDATES, MatchTier.STEM)
+        for (tier, _), key in context.path_index.search(word, MAX_CANDIDATES, MatchTier.STEM)
         if tier == MatchTier.STEM and key.rsplit("/", 1)[-1].startswith(word + ".")
     ]
     return (mention_for(context.snapshot, sort_by_proximity(context, paths)[0]) or "") if paths else ""
 
 
-def suggest_symbol(context: ResolveContext, name: str) -> str:
-    """Return a mention of the most similar symbol name; "" for none."""
-    index = context.symbol_index
-    max_edits = 1 if len(name) <= 4 else 2 if len(name) <= 8 else 3
-    similar = ((edits, layer.keys[row]) for layer in index.layers for edits, row in layer.within_edits(name, max_edits))
-    best = min((pair for pair in similar if symbol_exists(context.snapshot, pair[1])), default=None)
-    if best is not None:
-        return format_mention(symbol=best[1]) or ""
-    if len(name) < 3:
+def suggest_symbol(
+    context: ResolveContext, target: str, parts: Sequence[str], paths: Sequence[str] | None = None
+) -> str:
+    """Return a mention of the definition with the most similar qualified name; "" for none.
+
+    Args:
+        context: The context of the message.
+        target: Qualified name as written.
+        parts: Its parts: the names of classes or modules, then the own name.
+        paths: Files that the definition must be in, None for all.
+    """
+    snapshot = context.snapshot
+    *holders, name = parts or [target]
+    allowed = None if paths is None else frozenset(paths)
+    refs = _similar_definitions(context, name, holders, allowed)
+    ranked = ((_distance(snapshot, ref, name, holders), ref) for ref in refs)
+    (_, holder_distance, *_), ref = min(ranked, default=((0, 0), None))
+    symbol = snapshot.symbol(ref) if ref is not None else None
+    if ref is None or symbol is None:
         return ""
-    for _, key in index.search(name, 5, MatchTier.WORD):
-        if symbol_exists(context.snapshot, key):
-            return format_mention(symbol=key) or ""
-    return ""
+    if allowed is not None:
+        return mention_for(snapshot, ref[0], symbol=symbol.qualified) or ""
+    qualifier = target.removesuffix(name)
+    kept = f"{qualifier}{symbol.name}" if holder_distance == 0 else symbol.qualified
+    return format_mention(symbol=kept) or ""
+
+
+def _similar_definitions(
+    context: ResolveContext, name: str, holders: Sequence[str], paths: frozenset[str] | None
+) -> Iterator[OutlineRef]:
+    """Yield definitions whose own name is similar: members of the class that is named, then of all names."""
+    snapshot, edits, folded = context.snapshot, max_edits(name), fold_case(name)
+    files = dict.fromkeys(path for path in paths or () if len(paths or ()) <= MAX_CANDIDATES)
+    if holders:
+        files |= dict.fromkeys(path for path, _ in snapshot.names.get(fold_case(holders[-1]), ())[:MAX_CANDIDATES])
+    for path in files:
+        entry = snapshot.files.get(path)
+        for i, symbol in enumerate(entry.outline.symbols if entry is not None and entry.outline is not None else ()):
+            similar = OSA.distance(folded, fold_case(symbol.name), score_cutoff=edits) <= edits
+            if symbol.name and similar and (paths is None or path in paths):
+                yield path, i
+    index = context.symbol_index
+    names = sorted(
+        (distance, layer.keys[row]) for layer in index.layers for distance, row in layer.within_edits(name, edits)
+    )
+    similar_names = [key for _, key in names[:MAX_CANDIDATES]]
+    if not any(symbol_exists(snapshot, key) for key in similar_names) and len(name) >= MIN_SUBSEQUENCE_LENGTH:
+        similar_names = [key for _, key in index.search(name, 5, MatchTier.WORD)]
+    for key in similar_names:
+        for ref in snapshot.names.get(key.lower(), ())[:MAX_CANDIDATES]:
+            if paths is None or ref[0] in paths:
+                yield ref
+
+
+def _distance(
+    snapshot: Snapshot, ref: OutlineRef, name: str, holders: Sequence[str]
+) -> tuple[int, int, bool, bool, int]:
+    """Return the rank of a definition for a misspelled name: edit distances, then code before prose and tests."""
+    symbol = snapshot.symbol(ref)
+    if symbol is None:
+        return MAX_DISTANCE, MAX_DISTANCE, True, True, 0
+    label = snapshot.label(ref[0])
+    modules = fold_case(label).replace(":", "/").rpartition(".")[0].split("/")
+    actual = [*modules, *fold_case(symbol.qualified).split(".")[:-1]]
+    expected = [fold_case(holder) for holder in holders]
+    pairs = zip(reversed(expected), reversed(actual), strict=False)
+    missing = MAX_HOLDER_DISTANCE * max(0, len(expected) - len(actual))
+    of_holders = missing + sum(min(MAX_HOLDER_DISTANCE, OSA.distance(a, b)) for a, b in pairs)
+    of_name = OSA.distance(fold_case(name), fold_case(symbol.name))
+    exact_case = OSA.distance(name, symbol.name)
+    return of_name + of_holders, of_holders, is_prose_path(label), is_test_path(label), exact_case
 
 
 def symbol_exists(snapshot: Snapshot, name: str) -> bool:

@@ -66,7 +66,8 @@ class MentionOutcome(Struct, frozen=True):
     candidates: tuple[str, ...] = ()  # unambiguous mentions, best first
     reason: str = ""
     suggestion: str = ""  # a mention that would resolve
-    tokens: int = 0
+    tokens: int = 0  # of what the prompt contains of the targets
+    full_tokens: int = 0  # of the whole targets
     anchor: str = ""  # change of the anchored text: "moved", "changed", "deleted", or ""
 
 

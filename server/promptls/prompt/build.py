@@ -224,7 +224,7 @@ def build(
         assembled,
         (*omitted, *dropped)[:MAX_OMITTED],
         len(omitted),
-        tuple(explicit.final_outcome(outcome, assembled, unreadable) for outcome in outcomes),
+        tuple(explicit.final_outcome(outcome, assembled, unreadable, packing_candidates) for outcome in outcomes),
         intent,
         tuple(trace.stages),
         trace_line(trace.stages, assembled.tokens_used, max((d.item.score for d in below), default=None)),

@@ -53,7 +53,7 @@ def dry_run(
     candidates, unreadable = explicit.packing_candidates(collect_items(outcomes), (), context, renderer)
     packed = pack(candidates, [], budget - frame_tokens(message, "baseline", "text", counter))
     assembled = assemble(message, packed, budget=budget, renderer=renderer)
-    final = tuple(explicit.final_outcome(outcome, assembled, unreadable) for outcome in outcomes)
+    final = tuple(explicit.final_outcome(outcome, assembled, unreadable, candidates) for outcome in outcomes)
     return DryRun(message, outcomes, final, assembled.items, assembled.tokens_used, texts)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -16,7 +17,7 @@ from promptls.mentions.context import ResolveContext
 from promptls.mentions.resolve import collect_items, resolve_mentions
 from promptls.model import FileText, Item, MentionOutcome, MentionStatus, Origin, Problem, RenderedItem, Span
 from promptls.prompt.assemble import AssembledPrompt
-from promptls.prompt.pack import PackingCandidate
+from promptls.prompt.pack import MAX_COUNTED_OMITTED, PackingCandidate
 from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.util.truncate import truncate_words
@@ -164,8 +165,13 @@ def unresolved_mentions(outcomes: Sequence[MentionOutcome]) -> tuple[str, ...]:
     return (*shown, f"{len(texts) - len(shown)} more") if len(texts) > len(shown) else shown
 
 
-def final_outcome(outcome: MentionOutcome, assembled: AssembledPrompt, unreadable: UnreadableItems) -> MentionOutcome:
-    """Return a mention's outcome with the status that its targets have in the finished prompt."""
+def final_outcome(
+    outcome: MentionOutcome,
+    assembled: AssembledPrompt,
+    unreadable: UnreadableItems,
+    candidates: Sequence[PackingCandidate],
+) -> MentionOutcome:
+    """Return a mention's outcome with the status and the cost that its targets have in the finished prompt."""
     if outcome.status not in ("included", "partial") or not outcome.targets:
         return outcome
     folder = next((target for target in outcome.targets if target.kind == "folder"), None)
@@ -187,7 +193,17 @@ def final_outcome(outcome: MentionOutcome, assembled: AssembledPrompt, unreadabl
         forms = sorted({rendered.form for rendered, folder in parts if _is_reduced(rendered, folder)})
         allowed = f"The budget allows {' and '.join(_FORM_TEXT[form] for form in forms)}."
         reason = f"{reason} {allowed if forms else 'Not all of it could be shown.'}".strip()
-    return replace(outcome, status=status, reason=reason, tokens=sum(rendered.tokens for rendered, _ in parts))
+    tokens = sum(rendered.tokens for rendered, _ in parts)
+    full_tokens = tokens if status == "included" else max(tokens, _full_tokens(targets, candidates))
+    return replace(outcome, status=status, reason=reason, tokens=tokens, full_tokens=full_tokens)
+
+
+def _full_tokens(targets: Sequence[Item], candidates: Sequence[PackingCandidate]) -> int:
+    """Return the tokens of whole targets; at most `MAX_COUNTED_OMITTED` of them are counted."""
+    wanted = {(target.path, target.span, target.kind) for target in targets}
+    forms = (c.forms for c in candidates if (c.forms.item.path, c.forms.item.span, c.forms.item.kind) in wanted)
+    whole = (form.full() for form in islice(forms, MAX_COUNTED_OMITTED))
+    return sum(rendered.tokens for rendered in whole if rendered is not None)
 
 
 _FORM_TEXT = {

@@ -16,6 +16,13 @@ _PERIPHERAL_FOLDER = re.compile(
     r"(?:^|/)_?(?:examples?|samples?|fixtures?|testdata|templates?|demos?|benchmarks?|docs?|vendor|deps|third[_-]?party)/"
 )
 
+_PROSE_EXTENSIONS = frozenset(
+    "adoc asc asciidoc ltx man markdown md mdx mkd org pod rdoc rst rtf tex texi textile txt wiki".split()
+)
+_PROSE_NAMES = frozenset(
+    "authors changelog changes contributing copying licence license news notice readme todo".split()
+)
+
 
 @lru_cache(maxsize=1 << 14)
 def is_test_path(label: str) -> bool:
@@ -30,3 +37,10 @@ def is_test_path(label: str) -> bool:
 def is_peripheral(label: str) -> bool:
     """Return true for files outside of the project's own code: tests, examples, documentation, third-party copies."""
     return is_test_path(label) or _PERIPHERAL_FOLDER.search(label) is not None
+
+
+def is_prose_path(label: str) -> bool:
+    """Return true for documents that people read: Markdown, reStructuredText, changelogs, licences and the like."""
+    name = label.rpartition("/")[2].lower()
+    stem, dot, extension = name.rpartition(".")
+    return extension in _PROSE_EXTENSIONS if dot and stem else name in _PROSE_NAMES

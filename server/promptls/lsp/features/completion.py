@@ -56,14 +56,23 @@ def completion(session: PromptDocumentSession, params: protocol.DocumentPosition
     if completions.start == completions.end:
         return {"isIncomplete": False, "items": []}
     typed = lines.text[completions.start : offset]
+    after = lines.text[offset : completions.end]
     replaced = offset_range(lines, completions.start, completions.end)
-    items = [_lsp_item(encode_completion_item(item), i, typed, replaced) for i, item in enumerate(completions.items)]
+    before_cursor = offset_range(lines, completions.start, offset)
+    items: list[Json] = []
+    for rank, item in enumerate(completions.items):
+        edit = {"range": replaced, "newText": item.insert_text}
+        if session.insert_replace:
+            # Text that the item repeats is replaced in both modes of the client.
+            insert = replaced if item.insert_text.endswith(after) else before_cursor
+            edit = {"insert": insert, "replace": replaced, "newText": item.insert_text}
+        items.append(_lsp_item(encode_completion_item(item), rank, typed, edit))
     return redact_result({"isIncomplete": True, "items": items})
 
 
-def _lsp_item(item: Json, rank: int, typed: str, replaced: Json) -> Json:
+def _lsp_item(item: Json, rank: int, typed: str, edit: Json) -> Json:
     """Convert an item of promptls/completeMention to an LSP CompletionItem."""
-    cost = f"{item['tokens']:,} tokens" if item["tokens"] is not None else ""
+    cost = f"about {_round(item['tokens']):,} tokens" if item["tokens"] is not None else ""
     return {
         "label": item["insertText"],
         "labelDetails": {"description": cost or item["detail"]},
@@ -72,5 +81,11 @@ def _lsp_item(item: Json, rank: int, typed: str, replaced: Json) -> Json:
         "documentation": item["documentation"],
         "sortText": f"{rank:04}",
         "filterText": typed,
-        "textEdit": {"range": replaced, "newText": item["insertText"]},
+        "textEdit": edit,
     }
+
+
+def _round(tokens: int) -> int:
+    """Round an estimate to two digits, all that is known without reading the file."""
+    unit = int(10 ** max(0, len(str(tokens)) - 2))
+    return round(tokens / unit) * unit

@@ -36,7 +36,8 @@ def hover(session: PromptDocumentSession, params: protocol.DocumentPosition, tok
 
 
 def _render_hover(analysis: DocumentAnalysis, outcome: MentionOutcome) -> str:
-    cost = f", {outcome.tokens:,} of {analysis.budget:,} tokens" if outcome.tokens else ""
+    sent = f" ({outcome.tokens:,} sent)" if outcome.status == "partial" else ""
+    cost = f", {outcome.full_tokens:,} tokens{sent}; the budget is {analysis.budget:,}" if outcome.full_tokens else ""
     parts = []
     if not outcome.reason or outcome.status not in _STATED_BY_REASON:
         parts.append(f"{_code_span(outcome.mention.text)} {_STATUS_TEXT[outcome.status]}{cost}.")

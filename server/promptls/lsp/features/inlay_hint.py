@@ -32,10 +32,10 @@ def inlay_hints(
 
 
 def cost_label(outcome: MentionOutcome) -> str:
-    """Return the cost of a mention in tokens, or the reason why it has none."""
+    """Return the cost of the whole mention in tokens, as in completion, or the reason why it has none."""
     if outcome.status in ("included", "partial"):
-        suffix = " (partial)" if outcome.status == "partial" else ""
-        return f"{outcome.tokens:,} tokens{suffix}"
+        suffix = f" ({outcome.tokens:,} sent)" if outcome.status == "partial" else ""
+        return f"{outcome.full_tokens:,} tokens{suffix}"
     if outcome.status == "ambiguous":
         return f"{len(outcome.candidates)} candidates"
     if outcome.status == "omitted" and not outcome.targets:

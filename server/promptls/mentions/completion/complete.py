@@ -7,6 +7,7 @@ takes milliseconds even in a large workspace.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 
@@ -17,12 +18,20 @@ from promptls.mentions.completion.fuzzy import MIN_SUBSEQUENCE_LENGTH
 from promptls.mentions.completion.index import fold_case
 from promptls.mentions.completion.items import CompletionItem, CompletionQuery, TokenCounter, build_query
 from promptls.mentions.completion.paths import complete_path
-from promptls.mentions.completion.symbols import complete_lines, complete_symbol, complete_symbol_in_file
+from promptls.mentions.completion.replacement import Part, place_item, replaced_end
+from promptls.mentions.completion.symbols import (
+    complete_lines,
+    complete_symbol,
+    complete_symbol_in_file,
+    complete_word,
+    has_scope,
+)
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.extent import mention_end
 from promptls.mentions.lexer import token_at_end
-from promptls.mentions.registry import KindRegistry, registry
+from promptls.mentions.registry import KindRegistry, MentionKind, registry
 from promptls.mentions.token import MentionToken
+
+_RELATIVE = re.compile(r"(?:\.\.?/)+")
 
 
 class CompletionResult(Struct, frozen=True):
@@ -47,35 +56,45 @@ def complete(
     token = token_at_end(text[:offset])
     if token is None or limit < 1:
         return CompletionResult(False, offset, offset)
-    end = max(offset, mention_end(text, token.start, context)) if token.value else offset
     query = build_query(context, kinds or registry(), limit, count_tokens)
-    items = tuple(islice(_items(query, token), limit + 1))
+    part, found = _find_items(query, token)
+    items = tuple(islice(found, limit + 1))
     incomplete = len(items) > limit or len(token.value) < MIN_SUBSEQUENCE_LENGTH or token.value[-1] in "/#:."
     incomplete = incomplete or context.pending_symbols is not None  # files that are being parsed may add items
-    return CompletionResult(incomplete, token.start, end, items[:limit])
+    end = replaced_end(text, token, offset, part, items, context)
+    placed = (place_item(item, text, offset, end, query) for item in items[:limit])
+    return CompletionResult(incomplete, token.start, end, tuple(placed))
 
 
-def _items(query: CompletionQuery, token: MentionToken) -> Iterator[CompletionItem]:
+def _find_items(query: CompletionQuery, token: MentionToken) -> tuple[Part, Iterator[CompletionItem]]:
+    """Return the part of the mention that the cursor is in, and the items for it."""
     value, masked = token.value, token.masked
     head = masked.find(":") + 1
     kind = query.kinds.get(value[: head - 1]) if head else None
     if kind is not None and kind.keyword and kind.argument != "nothing":
-        return complete_argument(query, kind, value[:head], value[head:])
+        return _argument_part(kind, value[head:]), complete_argument(query, kind, value[:head], value[head:])
     hash_at = masked.find("#")
     if hash_at == 0:
-        return complete_symbol(query, value[1:])
-    if hash_at > 0:
-        return complete_symbol_in_file(query, value[:hash_at], value[hash_at + 1 :])
+        return "symbol", complete_symbol(query, value[1:])
+    if hash_at > 0 and has_scope(query, value[:hash_at]):
+        return "symbol", complete_symbol_in_file(query, value[:hash_at], value[hash_at + 1 :])
     colon = masked.rfind(":")
-    if colon <= 0:
-        return complete_path(query, _with_slashes(value, masked), None)
+    if colon <= 0:  # a "#" may be part of a name
+        path = _normalize(value, masked)
+        return "path", complete_path(query, path, None, complete_word(query, path))
     roots = [root for root in query.snapshot.roots if fold_case(root.name) == fold_case(value[:colon])]
     if roots:
-        return complete_path(query, _with_slashes(value[colon + 1 :], masked[colon + 1 :]), roots)
-    return complete_lines(query, value[:colon].rstrip(":"), value[colon + 1 :])
+        return "path", complete_path(query, _normalize(value[colon + 1 :], masked[colon + 1 :]), roots)
+    return "lines", complete_lines(query, value[:colon].rstrip(":"), value[colon + 1 :])
 
 
-def _with_slashes(value: str, masked: str) -> str:
-    """Convert the backslashes of a Windows path to slashes."""
-    chars = ("/" if mark == "\\" else char for char, mark in zip(value, masked, strict=True))
-    return "".join(chars).removeprefix("./")
+def _argument_part(kind: MentionKind, argument: str) -> Part:
+    if kind.argument_type == "target" and "/" in argument and "#" not in argument:
+        return "path"
+    return "symbol" if kind.argument_type in ("symbol", "target") else "argument"
+
+
+def _normalize(value: str, masked: str) -> str:
+    """Convert the backslashes of a Windows path to slashes, and remove leading "./" and "../"."""
+    path = "".join("/" if mark == "\\" else char for char, mark in zip(value, masked, strict=True))
+    return _RELATIVE.sub("", path)

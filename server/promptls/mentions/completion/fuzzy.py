@@ -1,6 +1,6 @@
 """Fuzzy search over many names: ranked matches among a hundred thousand names in a few milliseconds.
 
-Names are stored in rank order (shorter first), so the first of many equal matches are the best ones.  An index is
+Names are stored in rank order (code before prose, shorter first), so the first of many equal matches are the best.  An index is
 immutable and may be used from any thread.  Matching uses lower-case NFC text.
 """
 
@@ -9,13 +9,17 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
+from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
+from promptls.knowledge.project.file_kind import is_prose_path
 from promptls.mentions.completion.string_table import (
+    JUMP,
     CharCodes,
     Indices,
     StringTable,
@@ -28,6 +32,12 @@ from promptls.mentions.completion.string_table import (
 MIN_SUBSEQUENCE_LENGTH = 3
 """Minimum number of letters for subsequence matches: nearly every name contains two given letters in order."""
 
+MAX_MISSPELLED_CANDIDATES = 2_000
+"""Maximum number of names whose edit distance to a misspelled name is computed."""
+
+_ACROSS_FOLDERS = 2
+"""Additional penalty of a subsequence that begins in a folder: names are typed more often."""
+
 
 class MatchTier(IntEnum):
     """Match quality of a name, best first."""
@@ -38,7 +48,24 @@ class MatchTier(IntEnum):
     WORD = 3  # initials of words (camelCase, snake_case, kebab-case), or the start of a word
     SUBSTRING = 4
     PATH = 5  # substring of the path before the name
-    SUBSEQUENCE = 6  # all letters in order, with gaps
+    SUBSEQUENCE = 6  # all letters in order, with gaps, in the name or across the folders
+
+
+Quality = tuple[MatchTier, int]
+"""Tier and penalty of a match; compares best first."""
+
+
+class Match(NamedTuple):
+    """A match of a search; matches compare best first."""
+
+    tier: MatchTier
+    penalty: int  # of a subsequence, see `StringTable.subsequence_matches`; else 0
+    row: int  # index into `FuzzyIndex.keys`
+
+    @property
+    def quality(self) -> Quality:
+        """Tier and penalty."""
+        return self.tier, self.penalty
 
 
 class FuzzyIndex:
@@ -48,26 +75,33 @@ class FuzzyIndex:
     last segment, otherwise both are equal.
     """
 
-    __slots__ = ("_initials", "_names", "_wholes", "_word_starts", "keys")
+    __slots__ = ("_initials", "_names", "_whole_word_starts", "_wholes", "_word_starts", "keys")
 
     def __init__(self, entries: Iterable[tuple[str, str]], paths: bool) -> None:
         """Build the index from (whole text, key) entries; a text with a line break is left out."""
-        ranked = sorted(((len(whole), whole, key) for whole, key in entries if "\n" not in whole))
-        self.keys: list[str] = [key for _, _, key in ranked]
-        wholes = _nfc([whole for _, whole, _ in ranked])
+        ranked = sorted(
+            (paths and is_prose_path(whole), len(whole), whole, key) for whole, key in entries if "\n" not in whole
+        )
+        self.keys: list[str] = [key for *_, key in ranked]
+        wholes = _nfc([whole for _, _, whole, _ in ranked])
         names = [whole.rstrip("/").rsplit("/", 1)[-1] for whole in wholes] if paths else wholes
         lines = "\n".join(["", *names, ""])
         codes = encode(lines)
         self._names = build_string_table(_lower(lines))
         self._word_starts = _find_word_starts(codes)
         self._initials = build_string_table(decode(self._names.codes[self._word_starts | (codes == ord("\n"))]))
-        self._wholes = build_string_table(_lower("\n".join(["", *wholes, ""]))) if paths else self._names
+        self._wholes, self._whole_word_starts = self._names, self._word_starts
+        if paths:
+            lines = "\n".join(["", *wholes, ""])
+            codes = encode(lines)
+            self._wholes, self._whole_word_starts = build_string_table(_lower(lines)), _find_word_starts(codes)
+            self._whole_word_starts[1:] &= codes[:-1] != ord(".")  # an extension is not a word of the path
 
     def __len__(self) -> int:
         return len(self.keys)
 
-    def search(self, query: str, limit: int, worst: MatchTier = MatchTier.SUBSEQUENCE) -> list[tuple[MatchTier, int]]:
-        """Return the best matches as (tier, index into `keys`), sorted by tier and rank.
+    def search(self, query: str, limit: int, worst: MatchTier = MatchTier.SUBSEQUENCE) -> list[Match]:
+        """Return the best matches, sorted by tier, penalty and rank.
 
         Args:
             query: Text to match; with a slash it is matched against whole paths.
@@ -76,14 +110,53 @@ class FuzzyIndex:
         """
         matches: dict[int, MatchTier] = {}
         query = _lower(_nfc([query])[0])
-        for tier, rows in self._path_tiers(query) if "/" in query else self._name_tiers(query):
+        in_paths = "/" in query
+        for tier, rows in self._path_tiers(query) if in_paths else self._name_tiers(query):
             if tier > worst:
                 break
             for row in rows[: limit + len(matches)].tolist():
                 matches.setdefault(row, tier)
             if len(matches) >= limit:
                 break
-        return sorted((tier, row) for row, tier in matches.items())
+        found = [Match(tier, 0, row) for row, tier in matches.items()]
+        if len(found) < limit and worst >= MatchTier.SUBSEQUENCE and (in_paths or len(query) >= MIN_SUBSEQUENCE_LENGTH):
+            scored = zip(*self._subsequences(query, in_paths), strict=True)
+            others = ((penalty, row) for row, penalty in scored if row not in matches)
+            found += (Match(MatchTier.SUBSEQUENCE, *pair) for pair in islice(others, limit))
+        return sorted(found)
+
+    def _subsequences(self, query: str, in_paths: bool) -> tuple[list[int], list[int]]:
+        """Return the rows and penalties of subsequence matches, best first."""
+        rows, penalties = self._wholes.subsequence_matches(query, self._whole_word_starts)
+        if self._wholes is not self._names and not in_paths:
+            # Letters within the words of a long path are there by chance.
+            at_words = penalties < JUMP
+            rows, penalties = rows[at_words], penalties[at_words] + _ACROSS_FOLDERS
+            in_name, name_penalties = self._names.subsequence_matches(query, self._word_starts)
+            rows, penalties = np.concatenate([in_name, rows]), np.concatenate([name_penalties, penalties])
+        order = np.lexsort((rows, penalties))
+        rows, penalties = rows[order], penalties[order]
+        firsts = np.sort(np.unique(rows, return_index=True)[1])
+        return rows[firsts].tolist(), penalties[firsts].tolist()
+
+    def misspelled(self, query: str, max_edits: int) -> list[tuple[int, int]]:
+        """Return (edit distance, index) for names that start with a misspelling of the query, best first.
+
+        The first letter must be right; checks only the first `MAX_MISSPELLED_CANDIDATES` names with most letters.
+        """
+        query = _lower(_nfc([query])[0])
+        names = self._names
+        if not query or not len(names):
+            return []
+        missing = np.bitwise_count(char_mask(query) & ~names.masks)
+        rows = np.flatnonzero((missing <= max_edits) & (names.first_codes == ord(query[0])))
+        found: list[tuple[int, int]] = []
+        for row in rows[:MAX_MISSPELLED_CANDIDATES].tolist():
+            name = names.text(row)
+            distance = min(OSA.distance(query, name[: len(query) + i], score_cutoff=max_edits) for i in (-1, 0, 1))
+            if distance <= max_edits:
+                found.append((distance, row))
+        return sorted(found)
 
     def similar(self, name: str, min_ratio: float) -> list[tuple[float, int]]:
         """Return (RapidFuzz ratio of 0 to 100, index) for all names with at least `min_ratio`, unsorted."""
@@ -128,8 +201,6 @@ class FuzzyIndex:
         yield MatchTier.SUBSTRING, np.unique(rows)
         if self._wholes is not names:
             yield MatchTier.PATH, np.unique(self._wholes.rows_at(self._wholes.substring_offsets(query)))
-        if len(query) >= MIN_SUBSEQUENCE_LENGTH:
-            yield MatchTier.SUBSEQUENCE, names.subsequence_matches(query)
 
     def _path_tiers(self, query: str) -> Iterator[tuple[MatchTier, Indices]]:
         """Yield matching whole paths by tier, for a query with a slash."""
@@ -143,7 +214,6 @@ class FuzzyIndex:
         yield MatchTier.PREFIX, prefixed
         yield MatchTier.WORD, np.unique(rows[after_slash])
         yield MatchTier.SUBSTRING, np.unique(rows)
-        yield MatchTier.SUBSEQUENCE, wholes.subsequence_matches(query)
 
 
 def _exact_and_stem(names: StringTable, prefixed: Indices, length: int) -> Iterator[tuple[MatchTier, Indices]]:

@@ -14,9 +14,10 @@ from threading import Lock
 
 from msgspec import Struct
 from msgspec.structs import replace
+from rapidfuzz.distance import OSA
 
 from promptls.index import Change, Derived, OutlineRef, Snapshot
-from promptls.mentions.completion.fuzzy import FuzzyIndex, MatchTier
+from promptls.mentions.completion.fuzzy import FuzzyIndex, MatchTier, Quality
 from promptls.model import FileEntry, Root, decode_symbol_names
 from promptls.util.overlay_map import OverlayMap
 from promptls.util.persistent_map import PersistentMap
@@ -47,15 +48,16 @@ class PathIndex(Struct, frozen=True):
     folders: tuple[Mapping[str, list[str]], ...] = ()  # case-folded folder name → absolute folders
     sizes: tuple[list[int], ...] = ()  # cumulative file sizes in bytes, in `order`
 
-    def search(
-        self, query: str, limit: int, worst: MatchTier = MatchTier.SUBSEQUENCE
-    ) -> Iterator[tuple[MatchTier, str]]:
+    def search(self, query: str, limit: int, worst: MatchTier = MatchTier.SUBSEQUENCE) -> Iterator[tuple[Quality, str]]:
         """Yield matching files and folders, at least `limit` if there are as many."""
         for layer in self.layers:
-            for tier, row in layer.search(query, limit, worst):
-                key = layer.keys[row]
-                if key in self.files if key[-1] != "/" else self.is_folder(key[:-1]):
-                    yield tier, key
+            for match in layer.search(query, limit, worst):
+                if self._exists(key := layer.keys[match.row]):
+                    yield match.quality, key
+
+    def _exists(self, key: str) -> bool:
+        """Return whether a key of the fuzzy indexes is in the snapshot."""
+        return key in self.files if key[-1] != "/" else self.is_folder(key[:-1])
 
     def files_under(self, folder: str) -> Iterator[str]:
         """Yield all files below a folder, sorted by path within each layer."""
@@ -94,7 +96,15 @@ class PathIndex(Struct, frozen=True):
         """Yield (ratio of 0 to 100, path) for paths whose last segment resembles `name`."""
         for layer in self.layers:
             for ratio, row in layer.similar(name, min_ratio):
-                yield ratio, layer.keys[row]
+                if self._exists(key := layer.keys[row]):
+                    yield ratio, key
+
+    def misspelled(self, name: str) -> Iterator[tuple[int, str]]:
+        """Yield (edit distance, path) for paths whose last segment starts with a misspelling of `name`."""
+        for layer in self.layers:
+            for distance, row in layer.misspelled(name, max_edits(name)):
+                if self._exists(key := layer.keys[row]):
+                    yield distance, key
 
     def file_count(self, folder: str) -> int:
         """Return the number of files below a folder; a few that are gone may be included."""
@@ -114,6 +124,12 @@ class PathIndex(Struct, frozen=True):
         key = fold_case(name)
         return [f for layer in self.folders for f in layer.get(key, ()) if self.is_folder(f)]
 
+    def folders_resembling(self, name: str) -> list[str]:
+        """Return absolute folders whose name is within a few edits of this one."""
+        key, edits = fold_case(name), max_edits(name)
+        names = {n for layer in self.folders for n in layer if OSA.distance(key, n, score_cutoff=edits) <= edits}
+        return [folder for name in sorted(names) for folder in self.folders_named(name)]
+
 
 class SymbolIndex(Struct, frozen=True):
     """Distinct symbol names of one snapshot."""
@@ -123,13 +139,11 @@ class SymbolIndex(Struct, frozen=True):
     added: frozenset[str] = frozenset()  # names of the second layer
     layers: tuple[FuzzyIndex, ...] = ()  # keys are names as written
 
-    def search(
-        self, query: str, limit: int, worst: MatchTier = MatchTier.SUBSEQUENCE
-    ) -> Iterator[tuple[MatchTier, str]]:
+    def search(self, query: str, limit: int, worst: MatchTier = MatchTier.SUBSEQUENCE) -> Iterator[tuple[Quality, str]]:
         """Yield matching names, at least `limit` if there are as many; some may be gone from the snapshot."""
         for layer in self.layers:
-            for tier, row in layer.search(query, limit, worst):
-                yield tier, layer.keys[row]
+            for match in layer.search(query, limit, worst):
+                yield match.quality, layer.keys[match.row]
 
 
 class CompletionIndex:
@@ -163,6 +177,11 @@ class CompletionIndex:
 def fold_case(text: str) -> str:
     """Return a key that is equal for names that differ only in letter case or Unicode normal form."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).lower()
+
+
+def max_edits(name: str) -> int:
+    """Return the maximum edit distance of a misspelled name: more letters allow more typing errors."""
+    return 1 if len(name) <= 4 else 2 if len(name) <= 8 else 3
 
 
 _PathLayer = tuple[FuzzyIndex, list[str], Mapping[str, list[str]], list[int]]

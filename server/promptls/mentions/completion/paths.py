@@ -1,17 +1,20 @@
 """Completion of paths: mention kinds and roots by name, folder contents, matching files and folders.
 
-Items are sorted by match tier, then recent documents come first, then shorter paths.  No file is read.
+Items are sorted by match tier, then recent documents come first, code before prose, then shorter paths.  No file is
+read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from promptls.index import Snapshot
-from promptls.mentions.completion.fuzzy import FuzzyIndex, MatchTier
+from promptls.knowledge.project.file_kind import is_prose_path
+from promptls.mentions.completion.fuzzy import MIN_SUBSEQUENCE_LENGTH, FuzzyIndex, MatchTier, Quality
 from promptls.mentions.completion.index import fold_case
 from promptls.mentions.completion.items import CompletionItem, CompletionQuery, estimate_tokens
+from promptls.mentions.completion.string_table import JUMP
 from promptls.mentions.format import format_mention
 from promptls.mentions.path_lookup import mention_for
 from promptls.model import Root
@@ -24,14 +27,31 @@ BYTES_PER_TOKEN = 4
 """For the estimated token count of a folder."""
 
 
-def complete_path(query: CompletionQuery, path: str, roots: Sequence[Root] | None) -> Iterator[CompletionItem]:
-    """Yield completions of a path; `roots` are the roots named before a colon, None for all roots."""
+def complete_path(
+    query: CompletionQuery, path: str, roots: Sequence[Root] | None, others: Iterable[CompletionItem] = ()
+) -> Iterator[CompletionItem]:
+    """Yield completions of a path.
+
+    Args:
+        query: The query.
+        path: Path as typed, without the root.
+        roots: Roots named before a colon, None for all.
+        others: Items between the paths that contain the typed text and those that contain only its letters.
+    """
     if roots is None:
         yield from _kinds_and_roots(query, path)
-    keys = _ranked_keys(query, path, roots) if path else _top_level_keys(query, roots)
-    for key in dict.fromkeys(keys):
-        item = _item(query, key)
-        if item is not None:
+    keys, scattered = _ranked_keys(query, path, roots) if path else (list(_top_level_keys(query, roots)), [])
+    seen: set[str] = set()
+    for items in (_items(query, keys, seen), others, _items(query, scattered, seen)):
+        yield from items
+    if not seen and path:
+        yield from _items(query, _resembling_keys(query, path, roots), seen)
+
+
+def _items(query: CompletionQuery, keys: Iterable[str], seen: set[str]) -> Iterator[CompletionItem]:
+    for key in keys:
+        if key not in seen and (item := _item(query, key)) is not None:
+            seen.add(key)
             yield item
 
 
@@ -61,33 +81,62 @@ def _top_level_keys(query: CompletionQuery, roots: Sequence[Root] | None) -> Ite
         yield from sorted(children, key=lambda child: not child.endswith("/"))
 
 
-def _ranked_keys(query: CompletionQuery, path: str, roots: Sequence[Root] | None) -> list[str]:
+def _ranked_keys(query: CompletionQuery, path: str, roots: Sequence[Root] | None) -> tuple[list[str], list[str]]:
+    """Return the paths that contain the typed text, and those that contain only its letters, best first."""
     index, snapshot = query.context.path_index, query.snapshot
-    ranked = _matching_children(query, path, roots) if "/" in path else []
+    children = _matching_children(query, path, roots, _matching_folders) if "/" in path else []
     path = path.lstrip("/")
-    if not path or (ranked and path.endswith("/")):
-        return ranked
+    if not path or (children and path.endswith("/")):
+        return children, []
     with_root = len(snapshot.roots) > 1
-    tiers: dict[str, MatchTier] = {}
+    qualities: dict[str, Quality] = {}
     recent = FuzzyIndex(((_search_text(snapshot, p, with_root), p) for p in query.recent_documents), paths=True)
-    for tier, row in recent.search(path, len(recent)):
-        tiers[recent.keys[row]] = tier
+    for match in recent.search(path, len(recent)):
+        qualities[recent.keys[match.row]] = match.quality
     limit = (query.limit + 1) * (2 * len(snapshot.roots) if roots else 1)
-    for tier, key in index.search(path, limit):
-        tiers.setdefault(key, tier)
-    ranked += sorted(tiers, key=lambda k: (tiers[k], query.recency(k), len(_search_text(snapshot, k, with_root)), k))
-    if roots is None:
-        return ranked
-    prefixes = tuple(root.path + "/" for root in roots)
-    return [key for key in ranked if key.startswith(prefixes)]
+    for quality, key in index.search(path, limit):
+        qualities.setdefault(key, quality)
+
+    def rank(key: str) -> tuple[MatchTier, int, int, bool, int, int, str]:
+        tier, penalty = qualities[key]
+        text = _search_text(snapshot, key, with_root)
+        return tier, penalty // JUMP, query.recency(key), is_prose_path(text), penalty, len(text), key
+
+    ranked = sorted(qualities, key=rank)
+    if roots is not None:
+        prefixes = tuple(root.path + "/" for root in roots)
+        ranked = [key for key in ranked if key.startswith(prefixes)]
+    scattered = [key for key in ranked if qualities[key][0] == MatchTier.SUBSEQUENCE]
+    return children + ranked[: len(ranked) - len(scattered)], scattered
 
 
-def _matching_children(query: CompletionQuery, path: str, roots: Sequence[Root] | None) -> list[str]:
+def _resembling_keys(query: CompletionQuery, path: str, roots: Sequence[Root] | None) -> list[str]:
+    """Return the paths that resemble a misspelled one: the folder or the beginning of the name has a typing error."""
+    prefixes = tuple(root.path + "/" for root in (query.snapshot.roots if roots is None else roots))
+    if "/" in path:
+        return _matching_children(query, path, roots, _resembling_folders)
+    if len(path) < MIN_SUBSEQUENCE_LENGTH:
+        return []
+    return [key for _, key in sorted(query.context.path_index.misspelled(path)) if key.startswith(prefixes)]
+
+
+def _resembling_folders(query: CompletionQuery, folder: str, roots: Sequence[Root] | None) -> list[str]:
+    prefixes = tuple(root.path + "/" for root in (query.snapshot.roots if roots is None else roots))
+    found = query.context.path_index.folders_resembling(folder.strip("/").rsplit("/", 1)[-1])
+    return [folder for folder in found if folder.startswith(prefixes)]
+
+
+def _matching_children(
+    query: CompletionQuery,
+    path: str,
+    roots: Sequence[Root] | None,
+    find_folders: Callable[[CompletionQuery, str, Sequence[Root] | None], list[str]],
+) -> list[str]:
     """Return the folder entries whose name contains the text after the last slash, prefix matches first."""
     index = query.context.path_index
     folder, rest = path.rsplit("/", 1)
     rest = fold_case(rest)
-    children = [child for parent in _matching_folders(query, folder, roots) for child in index.children(parent)]
+    children = [child for parent in find_folders(query, folder, roots) for child in index.children(parent)]
     names = [(fold_case(child.rstrip("/").rsplit("/", 1)[-1]), child) for child in children]
     ranked = [((not name.startswith(rest), not child.endswith("/")), child) for name, child in names if rest in name]
     return [child for _, child in sorted(ranked)]

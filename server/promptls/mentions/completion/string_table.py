@@ -22,6 +22,10 @@ MAX_HITS = 20_000
 MAX_SUBSEQUENCE_CANDIDATES = 4_000
 """Maximum number of texts that are checked for a subsequence."""
 
+WORD_JUMP, JUMP = 1, 16
+"""Penalties of a subsequence match for a jump to a word start and for any other one: initials are typed on purpose."""
+
+_IMPOSSIBLE = np.int16(1 << 14)  # above every penalty of a mention
 _BLOCK = 1 << 18  # characters compared at a time; fits into the processor cache
 _CELLS = 1 << 17  # cells of the matrix of texts that are compared at a time
 _MASK_ROWS = 1 << 14  # texts masked at a time; limits temporary memory to eight bytes per character
@@ -83,35 +87,66 @@ class StringTable(Struct, frozen=True):
         """Return the row at each offset."""
         return np.asarray(self.starts.searchsorted(offsets, "right") - 1)
 
-    def subsequence_matches(self, query: str) -> Indices:
-        """Return the rows that contain the letters of the query in order, with or without gaps.
+    def subsequence_matches(self, query: str, word_starts: NDArray[np.bool_]) -> tuple[Indices, Indices]:
+        """Return the rows that contain the letters of the query in order, with or without gaps, and their penalties.
 
-        Checks only the first `MAX_SUBSEQUENCE_CANDIDATES` rows that contain all letters.
+        The penalty is that of the best alignment: `WORD_JUMP` for each jump to a word start and `JUMP` for each other
+        jump, the one to the first letter included.  Letters that follow each other cost nothing.  Checks only the
+        first `MAX_SUBSEQUENCE_CANDIDATES` rows that contain all letters.
+
+        Args:
+            query: Letters to match.
+            word_starts: Marks the offsets in `codes` at which a word starts.
         """
         query_mask = char_mask(query)
         rows = np.flatnonzero((self.masks & query_mask) == query_mask)[:MAX_SUBSEQUENCE_CANDIDATES]
-        parts = [np.zeros(0, np.int64)]
+        rows = rows[np.argsort(self.lengths[rows], kind="stable")]  # rows of similar length share a matrix
+        found, penalties = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         while len(rows):
-            widths = np.maximum.accumulate(self.lengths[rows])
+            widths = self.lengths[rows]
             count = max(1, int(np.searchsorted(widths * np.arange(1, len(rows) + 1), _CELLS, "right")))
-            parts.append(self._filter_subsequence(rows[:count], int(widths[count - 1]), query))
+            matching = self._filter_subsequence(rows[:count], int(widths[count - 1]), query)
+            if len(matching):
+                found.append(matching)
+                penalties.append(self._penalties(matching, int(widths[count - 1]), query, word_starts))
             rows = rows[count:]
-        return np.concatenate(parts)
+        all_rows, all_penalties = np.concatenate(found), np.concatenate(penalties)
+        order = np.argsort(all_rows)
+        return all_rows[order], all_penalties[order]
 
     def _filter_subsequence(self, rows: Indices, width: int, query: str) -> Indices:
         """Return the rows, none longer than `width`, that contain the query as a subsequence."""
-        columns = np.arange(width)
-        block = self.codes[np.minimum(self.starts[rows, None] + columns, len(self.codes) - 1)]
-        inside = columns < self.lengths[rows, None]
-        last = np.full(len(rows), -1, np.int64)
+        columns = np.arange(width, dtype=np.int32)
+        block = self._block(rows, columns)
+        last = np.full(len(rows), -1, np.int32)
         for char in query:
-            matches = (block == ord(char)) & (columns > last[:, None]) & inside
-            last = matches.argmax(axis=1)
+            matches = (block == ord(char)) & (columns > last[:, None])
+            last = matches.argmax(axis=1).astype(np.int32)
             kept = matches[np.arange(len(rows)), last]
-            rows, block, inside, last = rows[kept], block[kept], inside[kept], last[kept]
+            rows, block, last = rows[kept], block[kept], last[kept]
             if not len(rows):
                 break
         return rows
+
+    def _penalties(self, rows: Indices, width: int, query: str, word_starts: NDArray[np.bool_]) -> Indices:
+        """Return the lowest penalty of the query in each row; all rows contain it as a subsequence."""
+        columns = np.arange(width, dtype=np.int32)
+        block = self._block(rows, columns)
+        at_word = word_starts[np.minimum(self.starts[rows, None] + columns, len(self.codes) - 1)]
+        jumps = np.where(at_word, WORD_JUMP, JUMP).astype(np.int16)
+        costs = np.where(block == ord(query[0]), jumps, _IMPOSSIBLE)
+        for char in query[1:]:
+            best_before = np.minimum.accumulate(costs, axis=1)
+            here = np.full_like(costs, _IMPOSSIBLE)
+            here[:, 1:] = np.minimum(costs[:, :-1], best_before[:, :-1] + jumps[:, 1:])
+            costs = np.where(block == ord(char), here, _IMPOSSIBLE)
+        return np.asarray(costs.min(axis=1), np.int64)
+
+    def _block(self, rows: Indices, columns: NDArray[np.int32]) -> CharCodes:
+        """Return the texts of the rows as a matrix, filled up with separators."""
+        block: CharCodes = self.codes[np.minimum(self.starts[rows, None] + columns, len(self.codes) - 1)]
+        block[columns >= self.lengths[rows, None]] = _SEPARATOR
+        return block
 
 
 def build_string_table(lines: str) -> StringTable:

@@ -1,17 +1,20 @@
 """Completion of symbols and lines: "@#name", "@#Class.", "@path#name", "@path:".
 
-Items are sorted by match tier, then recent documents come first, tests last, and shorter names first.
+Items are sorted by match tier, then recent documents come first, code before prose, tests last, and shorter names
+first.
 Outlines come from the snapshot; no file is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from promptls.index import OutlineRef, Snapshot
-from promptls.knowledge.project.file_kind import is_peripheral, is_test_path
+from promptls.knowledge.project.file_kind import is_peripheral, is_prose_path, is_test_path
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
-from promptls.mentions.completion.fuzzy import FuzzyIndex, MatchTier
+from promptls.mentions.completion.fuzzy import MIN_SUBSEQUENCE_LENGTH, FuzzyIndex, MatchTier, Quality
 from promptls.mentions.completion.index import fold_case
 from promptls.mentions.completion.items import (
     CompletionItem,
@@ -29,6 +32,21 @@ from promptls.model.prompt_documents import is_prompt_document
 MAX_DEFINITIONS = 50
 """Maximum number of definitions of one name; bounds the time for names such as "__init__"."""
 
+MAX_HOLDERS = 200
+"""Maximum number of definitions of a class name whose members are offered."""
+
+MAX_WORD_SYMBOLS = 10
+"""Maximum number of symbols offered for a word without "#", among the paths."""
+
+MIN_BEGINNING = 3
+"""Minimum number of letters of each of two names that are typed without a capital letter: "taskret"."""
+
+_WORD_BOUNDARY = re.compile(r"(?<=\w)(?:_+(?=\w)|(?=[A-Z]))")
+"""Where a second name may begin: at a capital letter or after underscores."""
+
+_PACKAGE_STEMS = frozenset({"__init__", "index", "mod", "lib", "init"})
+"""Names without extension of the files that represent their folder."""
+
 MAX_LISTED_PATHS = 500
 """Maximum number of paths whose symbols are listed for "@#" without recent documents; keeps completion fast."""
 
@@ -37,20 +55,32 @@ def complete_symbol(query: CompletionQuery, name: str) -> Iterator[CompletionIte
     """Yield symbols of the workspace; without a name, those of recent documents or else of the files nearest the root."""
     parts = split_name(name)
     is_member_query = name.endswith((".", ":", "#"))
-    refs: Iterator[OutlineRef]
     if not parts:
         refs = _unnamed_symbols(query)
     elif is_member_query:
-        refs = _members(query.snapshot, parts)
+        refs = iter(_members(query, parts))
+    elif len(parts) > 1:
+        refs = _ranked_members(query, parts[-1], parts[:-1])
     else:
-        refs = _ranked_definitions(query, parts[-1], [fold_case(part) for part in parts[:-1]])
+        refs = _ranked_definitions(query, name)
+    seen: set[OutlineRef] = set()
     for ref in refs:
-        item = _item(query, ref)
+        item = _item(query, ref) if ref not in seen else None
         if item is not None:
+            seen.add(ref)
             yield item
     pending_symbols = query.context.pending_symbols
     if pending_symbols is not None and len(parts) == 1 and not is_member_query:
         yield from _pending_items(query, pending_symbols(parts[0]))
+
+
+def complete_word(query: CompletionQuery, word: str) -> Iterator[CompletionItem]:
+    """Yield a few symbols whose name starts with a word that was typed without "#"."""
+    if len(word) < MIN_SUBSEQUENCE_LENGTH or not word.isidentifier():
+        return
+    qualities = _name_qualities(query, word, MatchTier.PREFIX, MAX_WORD_SYMBOLS)
+    items = (_item(query, ref) for ref in _ranked_refs(query, _definitions_of(query.snapshot, qualities)))
+    yield from islice(filter(None, items), MAX_WORD_SYMBOLS)
 
 
 def _unnamed_symbols(query: CompletionQuery) -> Iterator[OutlineRef]:
@@ -93,8 +123,13 @@ def complete_symbol_in_file(query: CompletionQuery, scope: str, name: str) -> It
         order = [i for i, _ in symbols]
         if parts:
             names = FuzzyIndex(((s.name, str(i)) for i, s in symbols), paths=False)
-            order = [int(names.keys[row]) for _, row in names.search(parts[-1], query.limit + 1)]
+            order = [int(names.keys[match.row]) for match in names.search(parts[-1], query.limit + 1)]
         yield from filter(None, (_item(query, (path, i), scoped=True) for i in order))
+
+
+def has_scope(query: CompletionQuery, scope: str) -> bool:
+    """Return whether the text before a "#" names a file."""
+    return bool(resolve_files(query.context, scope))
 
 
 def complete_lines(query: CompletionQuery, scope: str, prefix: str) -> Iterator[CompletionItem]:
@@ -113,44 +148,122 @@ def complete_lines(query: CompletionQuery, scope: str, prefix: str) -> Iterator[
                 yield CompletionItem(title, text, symbol.signature, symbol.doc, "range", tokens)
 
 
-def _ranked_definitions(query: CompletionQuery, name: str, holders: Sequence[str]) -> Iterator[OutlineRef]:
-    """Yield the definitions whose own name matches, within `holders` only."""
-    snapshot = query.snapshot
-    tiers: dict[str, MatchTier] = {}
-    recent_names = {name for path in query.recent_documents for name in symbol_names(snapshot, path) if name}
+def _ranked_definitions(query: CompletionQuery, name: str) -> Iterator[OutlineRef]:
+    """Yield the definitions whose own name matches, then members by the beginnings of both names ("TaskRet")."""
+    qualities = _name_qualities(query, name, MatchTier.SUBSEQUENCE, query.limit + 1)
+    close = {key: quality for key, quality in qualities.items() if quality[0] < MatchTier.SUBSEQUENCE}
+    yield from _ranked_refs(query, _definitions_of(query.snapshot, close))
+    boundaries = [(m.start(), m.end()) for m in _WORD_BOUNDARY.finditer(name)]
+    if not boundaries and not close:
+        boundaries = [(at, at) for at in range(MIN_BEGINNING, len(name) - MIN_BEGINNING + 1)]
+    yield from _ranked_refs(query, _members_by_beginnings(query, name, boundaries))
+    scattered = {key: quality for key, quality in qualities.items() if key not in close}
+    yield from _ranked_refs(query, _definitions_of(query.snapshot, scattered))
+
+
+def _name_qualities(query: CompletionQuery, name: str, worst: MatchTier, limit: int) -> dict[str, Quality]:
+    """Return the matching symbol names with the quality of their match, those of recent documents included."""
+    qualities: dict[str, Quality] = {}
+    recent_names = {name for path in query.recent_documents for name in symbol_names(query.snapshot, path) if name}
     recent = FuzzyIndex(((n, n) for n in recent_names), paths=False)
-    for tier, row in recent.search(name, query.limit):
-        tiers[recent.keys[row]] = tier
-    for tier, key in query.context.symbol_index.search(name, query.limit + 1):
-        tiers.setdefault(key, tier)
-    for tier in MatchTier:
-        ranked: list[tuple[tuple[int, bool, int, str, int], OutlineRef]] = []
-        for key in (key for key, key_tier in tiers.items() if key_tier == tier):
-            for path, i in _definitions(snapshot, key, holders):
-                rank = query.recency(path), is_test_path(snapshot.files[path].name), len(key), path, i
-                ranked.append((rank, (path, i)))
-        yield from (ref for _, ref in sorted(ranked))
+    for match in recent.search(name, limit, worst):
+        qualities[recent.keys[match.row]] = match.quality
+    for quality, key in query.context.symbol_index.search(name, limit, worst):
+        qualities.setdefault(key, quality)
+    return qualities
 
 
-def _definitions(snapshot: Snapshot, name: str, holders: Sequence[str]) -> Iterator[OutlineRef]:
+def _definitions_of(snapshot: Snapshot, qualities: Mapping[str, Quality]) -> Iterator[tuple[Quality, OutlineRef]]:
+    for key, quality in qualities.items():
+        for ref in _definitions(snapshot, key):
+            yield quality, ref
+
+
+def _ranked_refs(query: CompletionQuery, found: Iterable[tuple[Quality, OutlineRef]]) -> Iterator[OutlineRef]:
+    """Yield definitions by quality: recent documents first, code before prose, tests last, short names first."""
+    snapshot = query.snapshot
+    ranked: list[tuple[Quality, int, bool, bool, int, OutlineRef]] = []
+    for quality, ref in found:
+        symbol = snapshot.symbol(ref)
+        if symbol is not None:
+            name = snapshot.files[ref[0]].name
+            recency, length = query.recency(ref[0]), len(symbol.name)
+            ranked.append((quality, recency, is_prose_path(name), is_test_path(name), length, ref))
+    yield from (ref for *_, ref in sorted(ranked))
+
+
+def _ranked_members(query: CompletionQuery, name: str, holders: Sequence[str]) -> Iterator[OutlineRef]:
+    """Yield the members of a class or module whose name matches."""
+    members = {str(i): ref for i, ref in enumerate(_members(query, holders))}
+    symbols = ((query.snapshot.symbol(ref), key) for key, ref in members.items())
+    names = FuzzyIndex(((symbol.name, key) for symbol, key in symbols if symbol is not None), paths=False)
+    found = names.search(name, query.limit + 1)
+    yield from _ranked_refs(query, ((match.quality, members[names.keys[match.row]]) for match in found))
+
+
+def _members_by_beginnings(
+    query: CompletionQuery, name: str, boundaries: Iterable[tuple[int, int]]
+) -> Iterator[tuple[Quality, OutlineRef]]:
+    """Yield members by the beginnings of the names of the class and of the member: "TaskRet" for Task.retry."""
+    index, snapshot = query.context.symbol_index, query.snapshot
+    for end, start in boundaries:
+        holder, own = fold_case(name[:end]), name[start:]
+        for quality, key in index.search(own, MAX_DEFINITIONS, MatchTier.PREFIX):
+            for ref in _definitions(snapshot, key):
+                symbol = snapshot.symbol(ref)
+                parts = split_name(symbol.qualified) if symbol is not None else []
+                if len(parts) > 1 and fold_case(parts[-2]).startswith(holder):
+                    yield quality, ref
+
+
+def _definitions(snapshot: Snapshot, name: str) -> Iterator[OutlineRef]:
     """Yield the definitions of a name, at most `MAX_DEFINITIONS`."""
     count = 0
     for ref in snapshot.names.get(name.lower(), ()):
         symbol = snapshot.symbol(ref)
-        if symbol is not None and symbol.name == name and _is_held_by(symbol, holders):
+        if symbol is not None and symbol.name == name:
             yield ref
             count += 1
             if count == MAX_DEFINITIONS:
                 return
 
 
-def _members(snapshot: Snapshot, names: Sequence[str]) -> Iterator[OutlineRef]:
-    """Yield the direct members of the definitions of a qualified name."""
-    holders = [fold_case(name) for name in names[:-1]]
-    for path, index in snapshot.names.get(names[-1].lower(), ()):
+def _members(query: CompletionQuery, names: Sequence[str]) -> Iterable[OutlineRef]:
+    """Return the direct members of the definitions of a qualified name, and the symbols of a module of this name."""
+    snapshot = query.snapshot
+    *outer, own = [fold_case(name) for name in names]
+    members: dict[OutlineRef, None] = {}
+    for path, index in islice(snapshot.names.get(own, ()), MAX_HOLDERS):
         holder = snapshot.symbol((path, index))
-        if holder is not None and _is_held_by(holder, holders):
-            yield from ((path, i) for i, s in enumerate(file_symbols(snapshot, path)) if s.parent == index)
+        if holder is not None and _is_held_by(holder, outer):
+            members |= dict.fromkeys((path, i) for i, s in enumerate(file_symbols(snapshot, path)) if s.parent == index)
+    for path in _module_files(query, names[-1]):
+        if members and names[-1] not in path:
+            continue  # "Cart." means the class, not cart.py
+        if not outer or _module_names(snapshot.label(path))[-len(outer) - 1 : -1] == outer:
+            top_level = (i for i, symbol in enumerate(file_symbols(snapshot, path)) if symbol.parent < 0)
+            members |= dict.fromkeys((path, i) for i in top_level)
+    return members
+
+
+def _module_files(query: CompletionQuery, name: str) -> Iterator[str]:
+    """Yield the code files that a module name may denote: "canvas" for canvas.py and canvas/__init__.py."""
+    for quality, key in query.context.path_index.search(name, MAX_DEFINITIONS, MatchTier.STEM):
+        if quality[0] > MatchTier.STEM:
+            continue
+        if not key.endswith("/"):
+            yield from () if is_prose_path(key) else (key,)
+            continue
+        for child in query.context.path_index.children(key[:-1], MAX_DEFINITIONS):
+            if child.rsplit("/", 1)[-1].partition(".")[0] in _PACKAGE_STEMS:
+                yield child
+
+
+def _module_names(label: str) -> list[str]:
+    """Return the names of the packages and the module of a file."""
+    *folders, name = fold_case(label).replace(":", "/").split("/")
+    stem = name.partition(".")[0]
+    return folders if stem in _PACKAGE_STEMS else [*folders, stem]
 
 
 def _is_held_by(symbol: Symbol, holders: Sequence[str]) -> bool:

@@ -132,5 +132,5 @@ def _not_found(mention: Mention, context: ResolveContext, outside: bool) -> Ment
         suggestion = suggest_by_stem(context, target)  # a word in prose resembles many names
     else:
         roots = find_roots(context.snapshot, mention.root)
-        suggestion = suggest_path(context, target, roots, confident=is_package_like(target))
+        suggestion = suggest_path(context, target, roots, is_package_like(target), mention.lines)
     return unresolved(mention, f'File "{target}" not found in the workspace.', suggestion)

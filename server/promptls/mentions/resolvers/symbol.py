@@ -303,7 +303,8 @@ def _not_found(mention: Mention, context: ResolveContext, scope: Sequence[str] |
         return unresolved(mention, lines, mention_for(context.snapshot, scope[0]) or "" if len(scope) == 1 else "")
     if scope is None:
         reason = f'Symbol "{mention.target}" not found in the workspace.'
-        return _with_occurrences(unresolved(mention, reason, suggest_symbol(context, name)), context, name)
+        suggestion = suggest_symbol(context, mention.target, parts)
+        return _with_occurrences(unresolved(mention, reason, suggestion), context, name)
     label = context.snapshot.label(scope[0]) if len(scope) == 1 else mention.scope
     reason = f'Symbol "{mention.target}" not found in {label}.'
     in_scope = _with_occurrences(unresolved(mention, reason), context, name, frozenset(scope))
@@ -313,7 +314,8 @@ def _not_found(mention: Mention, context: ResolveContext, scope: Sequence[str] |
     if anywhere.status == "included":
         item = anywhere.targets[0]
         return unresolved(mention, reason, mention_for(context.snapshot, item.path, symbol=item.symbol) or "")
-    return unresolved(mention, reason, anywhere.candidates[0] if anywhere.candidates else anywhere.suggestion)
+    similar = suggest_symbol(context, mention.target, parts, scope)
+    return unresolved(mention, reason, similar or next(iter(anywhere.candidates), anywhere.suggestion))
 
 
 def _with_occurrences(
