@@ -23,7 +23,7 @@ from promptls.index import (
     Indexer,
     Snapshot,
     Workspace,
-    from_uri,
+    document_path,
     index_config,
     inspect_cache,
     tokenize,
@@ -204,8 +204,10 @@ class Engine:
             document: URI of the prompt document that contains the message.
         """
         opened = (*client.open_documents, *snapshot.documents)
+        selected = client.selection
         client = structs.replace(
             client,
+            selection=None if selected is not None and self._is_prompt(selected[0], snapshot) else selected,
             active_document="" if self._is_prompt(client.active_document, snapshot) else client.active_document,
             open_documents=tuple(path for path in dict.fromkeys(opened) if not self._is_prompt(path, snapshot)),
             visible_documents=tuple(path for path in client.visible_documents if not self._is_prompt(path, snapshot)),
@@ -219,7 +221,7 @@ class Engine:
             client,
             token,
             self.services,
-            document=(from_uri(document) or "") if document else "",
+            document=document_path(document, [root.path for root in snapshot.roots]) if document else "",
             anchors=self.anchors.for_document(document) if document else None,
             index_complete=self.index_complete,
             is_partial=lambda: has_unread_changes or self.index.is_partial(snapshot),

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lsp import Client, Json, ResponseError
 from promptls.index.status import READ_SHARE
 from promptls.lsp import create_server
+from promptls.lsp.client import process_watch
 
 Start = Callable[..., Client]
 HEAVY = ("lancedb", "pyarrow", "fastembed", "onnxruntime", "numpy", "tree_sitter", "pandas", "tokenizers", "tqdm")
@@ -115,6 +119,7 @@ def test_answered_commands_leave_no_futures() -> None:
         server.protocol.set_writer(Writer())  # type: ignore[arg-type]
         initialize = {"processId": None, "rootUri": None, "capabilities": {}}
         server.protocol.handle_message({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": initialize})
+        server.protocol._client_initialized = True  # without the engine
         for number in range(1, 20):
             params = {"command": "promptls.buildPrompt", "arguments": [{"message": 5}]}
             message = {"jsonrpc": "2.0", "id": number, "method": "workspace/executeCommand", "params": params}
@@ -139,6 +144,90 @@ def test_server_exits_at_end_of_input(start: Start, shop: Path) -> None:
     assert client.process.stdin is not None
     client.process.stdin.close()
     client.process.wait(30)
+
+
+def test_server_exits_with_the_process_of_the_client(tmp_path: Path, shop: Path) -> None:
+    """A child of the editor can hold the other end of the pipe, so that stdin never ends."""
+    editor = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    client = Client(tmp_path / "cache")
+    try:
+        params = {"processId": editor.pid, "rootUri": shop.as_uri(), "capabilities": {}}
+        client.request("initialize", params)
+        client.notify("initialized", {})
+        client.wait_indexed()
+        editor.kill()  # not reaped yet: the process remains as a zombie
+        assert client.process.wait(30) == 1
+    finally:
+        editor.kill()
+        editor.communicate()
+        client.kill()
+
+
+@pytest.mark.parametrize("pid", [None, 0, -1, 2**31 - 1, 2**40, "x"])
+def test_process_that_does_not_exist_is_not_watched(tmp_path: Path, shop: Path, pid: Any) -> None:
+    client = Client(tmp_path / "cache")
+    try:
+        client.request("initialize", {"processId": pid, "rootUri": shop.as_uri(), "capabilities": {}})
+        client.notify("initialized", {})
+        assert client.wait_indexed()["state"] == "ready"
+    finally:
+        client.kill()
+
+
+def test_process_is_polled_where_the_system_does_not_report_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_watch, "POLL_S", 0.01)
+    monkeypatch.setattr(process_watch, "_pidfd_open", lambda pid: os.open("/nonexistent", os.O_RDONLY | os.O_EXCL))
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+
+    async def watch() -> None:
+        ended = asyncio.Event()
+        process_watch.watch_process(asyncio.get_running_loop(), child.pid, ended.set)
+        await asyncio.sleep(0)
+        assert not ended.is_set()
+        child.communicate(b"\n")
+        await asyncio.wait_for(ended.wait(), 30)
+
+    asyncio.run(watch())
+
+
+@pytest.mark.parametrize("spelling", ["as_posix", "as_uri"])
+@pytest.mark.parametrize("field", ["rootUri", "rootPath"])
+def test_root_is_a_uri_or_a_path(tmp_path: Path, shop: Path, field: str, spelling: str) -> None:
+    client = Client(tmp_path / "cache")
+    try:
+        root = getattr(shop, spelling)()
+        client.request("initialize", {"processId": None, field: root, "workspaceFolders": [], "capabilities": None})
+        client.notify("initialized")
+        assert [r["uri"] for r in client.wait_indexed()["roots"]] == [shop.as_uri()]
+    finally:
+        client.kill()
+
+
+def test_folder_of_another_machine_is_named(tmp_path: Path, shop: Path) -> None:
+    client = Client(tmp_path / "cache")
+    try:
+        folders = [{"uri": "vscode-vfs://github/o/r"}, {"name": "x"}, {"uri": shop.as_uri(), "name": str(shop)}]
+        client.request("initialize", {"workspaceFolders": folders, "capabilities": {}})
+        client.notify("initialized", {})
+        message = client.wait_notification("window/showMessage", lambda params: "github" in params["message"])
+        assert message["message"].startswith("Cannot open the workspace folder")
+        assert [r["name"] for r in client.wait_indexed()["roots"]] == [shop.name]
+    finally:
+        client.kill()
+
+
+def test_request_before_initialized_is_answered(tmp_path: Path, shop: Path) -> None:
+    client = Client(tmp_path / "cache")
+    try:
+        client.request("initialize", {"rootUri": shop.as_uri(), "capabilities": {}})
+        for method in ("promptls/status", "textDocument/completion", "workspace/executeCommand"):
+            with pytest.raises(ResponseError, match="initialized") as error:
+                client.request(method, {}, timeout=10)
+            assert error.value.code == -32002
+        client.notify("initialized", {})
+        assert client.wait_indexed()["state"] == "ready"
+    finally:
+        client.kill()
 
 
 def test_requests_before_initialize_and_after_shutdown_are_rejected(tmp_path: Path, shop: Path) -> None:

@@ -154,5 +154,5 @@ def test_long_log_is_shortened_and_a_long_question_is_refused(client: Client) ->
     for mention in result["mentions"]:
         assert message[mention["range"]["start"] : mention["range"]["end"]] == mention["text"]
         assert mention["status"] == "included"
-    with pytest.raises(ResponseError, match="too small for the message"):
+    with pytest.raises(ResponseError, match="more than the budget"):
         client.build("Please explain every step of it. " * 1000, budget={"tokens": 2000, "counter": "chars4"})

@@ -481,7 +481,7 @@ def frame_body(frame: bytes) -> bytes:
     return body
 
 
-INVALID_PARAMS = [None, 5, [], {}, {"capabilities": 5}, {"capabilities": {}, "workspaceFolders": 5}]
+INVALID_PARAMS = [5, "x", [{"capabilities": {}}], True]
 
 
 def test_initialize_can_be_repeated_after_invalid_params(

@@ -22,7 +22,6 @@ POSIX = {
     "/C:/x": "file:///C%3A/x",
     "/new\nline": "file:///new%0Aline",
     "/\udcff": "file:///%FF",
-    "//server/share": "file:////server/share",
 }
 WINDOWS = {
     "C:/Users/a b": "file:///C:/Users/a%20b",
@@ -42,6 +41,10 @@ READ = [
     ("file:///a#L1", False, "/a"),
     ("file:///a?x=1", False, "/a"),
     ("file:///a//", False, "/a"),
+    ("file:////a//b/./c/../d", False, "/a/b/d"),
+    ("file:///a/%2E%2e/../b", False, "/b"),
+    ("file:///c:/a/../b//c/.", True, "C:/b/c"),
+    ("file://server/share/a/../b/", True, "//server/share/b"),
     ("file://server/a", False, None),
     ("file:a", False, None),
     ("file://", False, None),

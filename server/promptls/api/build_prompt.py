@@ -6,7 +6,7 @@ from msgspec import structs
 
 from promptls.api import params as protocol
 from promptls.api.client_context import decode_client_context
-from promptls.api.locations import encode_editor_location
+from promptls.api.locations import encode_editor_location, uri_of
 from promptls.api.params import InvalidParams, Json
 from promptls.api.results import (
     encode_index_state,
@@ -14,7 +14,6 @@ from promptls.api.results import (
     encode_item,
     encode_mentions,
     encode_span,
-    uri_of,
     utf16_offset,
 )
 from promptls.engine import Engine
@@ -36,7 +35,7 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
     """Handle `promptls/buildPrompt`."""
     if not params.message.strip() and params.recipe is None:  # a recipe can do without
         raise InvalidParams("message: must not be blank.", "message")
-    client = decode_client_context(params.context, engine.workspace.documents)
+    client = decode_client_context(params.context, engine.workspace)
     snapshot = engine.snapshot_for_message(params.message, parse_mentions(params.message), token)
     context = engine.resolve_context(client, snapshot, token, params.document)
     mentions = find_mentions(params.message, context)
@@ -46,8 +45,9 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
             result = build(params.message, options, context, mentions)
     except BudgetTooSmall as error:
         raise InvalidParams(
-            f"budget.tokens: {error.budget} is too small for the message, which needs at least {error.needed}.",
-            "budget.tokens",
+            f"message: needs at least {error.needed:,} tokens, more than the budget of {error.budget:,}. "
+            "Shorten the message, or raise budget.tokens.",
+            "message",
         ) from None
     engine.workspace.edit_history.mark_prompt()
     return _encode_prompt(engine, params, options, snapshot, result)
@@ -119,7 +119,7 @@ def _encode_prompt(
         "items": [_encode_prompt_item(item, snapshot) for item in assembled.items],
         "omitted": [
             {
-                "uri": uri_of(omitted.item.path),
+                "uri": uri_of(omitted.item.path, snapshot.documents),
                 "range": encode_span(omitted.item.span),
                 "reason": omitted.reason,
                 "tokens": omitted.tokens,

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from promptls.api.locations import Documents, decode_location, path_of_document
+from promptls.api.locations import OpenState, decode_location, path_of_document
 from promptls.api.params import Context
 from promptls.mentions.context import ClientContext, EditorDiagnostic
 
 
-def decode_client_context(context: Context, documents: Documents) -> ClientContext:
-    """Convert URIs to paths and ranges to spans; documents that are neither files nor cells of open ones are dropped."""
+def decode_client_context(context: Context, state: OpenState) -> ClientContext:
+    """Convert URIs to paths of the index, and ranges to spans."""
     selection = None
     if context.selection is not None:
-        selection = decode_location(context.selection.uri, context.selection.range.span, documents)
-    quickfix = (decode_location(at.uri, at.range.span, documents) for at in context.quickfix)
+        selection = decode_location(context.selection.uri, context.selection.range.span, state)
+    quickfix = (decode_location(at.uri, at.range.span, state) for at in context.quickfix)
     return ClientContext(
-        active_document=next(_paths(filter(None, (context.active_document,)), documents), ""),
+        active_document=path_of_document(context.active_document, state) if context.active_document else "",
         selection=selection,
-        open_documents=tuple(dict.fromkeys(_paths(context.open_documents, documents))),
-        visible_documents=tuple(dict.fromkeys(_paths(context.visible_documents, documents))),
-        diagnostics=tuple(_diagnostics(context, documents)),
+        open_documents=tuple(dict.fromkeys(_paths(context.open_documents, state))),
+        visible_documents=tuple(dict.fromkeys(_paths(context.visible_documents, state))),
+        diagnostics=tuple(_diagnostics(context, state)),
         quickfix=tuple(location for location in quickfix if location is not None),
         terminal=context.terminal or "",
         clipboard=context.clipboard or "",
@@ -28,14 +28,14 @@ def decode_client_context(context: Context, documents: Documents) -> ClientConte
     )
 
 
-def _paths(uris: Iterable[str], documents: Documents) -> Iterator[str]:
-    return (path for uri in uris if (path := path_of_document(uri, documents)))
+def _paths(uris: Iterable[str], state: OpenState) -> Iterator[str]:
+    return (path_of_document(uri, state) for uri in uris if uri)
 
 
-def _diagnostics(context: Context, documents: Documents) -> Iterator[EditorDiagnostic]:
+def _diagnostics(context: Context, state: OpenState) -> Iterator[EditorDiagnostic]:
     for file in context.diagnostics:
         for one in file.diagnostics:
-            location = decode_location(file.uri, one.range.span, documents)
+            location = decode_location(file.uri, one.range.span, state)
             if location is None:
                 continue
             code = one.code.get("value", "") if isinstance(one.code, dict) else one.code

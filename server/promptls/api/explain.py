@@ -26,7 +26,7 @@ def explain(engine: Engine, params: protocol.ExplainParams, token: CancelToken) 
         explanation = explain_symbol(view, params.symbol)
     elif params.uri is not None and params.position is not None:
         line = params.position.line
-        path, span = decode_location(params.uri, Span(line, line + 1), snapshot.documents) or (params.uri, Span(0, 0))
+        path, span = decode_location(params.uri, Span(line, line + 1), snapshot) or (params.uri, Span(0, 0))
         position = protocol.Position(span.start, params.position.character)
         word = _identifier_at(engine, snapshot, path, position)
         explanation = explain_position(view, path, position.line, word)

@@ -12,9 +12,9 @@ from promptls.model import CancelToken
 
 def explain_ignore(engine: Engine, params: protocol.UriParams, token: CancelToken) -> Json:
     """Handle `promptls/explainIgnore`."""
-    path = path_of_document(params.uri, engine.workspace.documents)
-    root = engine.snapshot(token).root_of(path) if path else None
-    if path is None or root is None:
+    path = path_of_document(params.uri, engine.workspace)
+    root = engine.snapshot(token).root_of(path)
+    if root is None:
         return {"indexed": False, "reason": "The file is outside the workspace."}
     decision = explain_path(root.path, path, engine.indexer.config.limits)
     result: Json = {"indexed": decision.indexed, "reason": decision.reason}

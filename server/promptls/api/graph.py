@@ -36,7 +36,7 @@ def graph(engine: Engine, params: protocol.GraphParams, token: CancelToken) -> J
     elif params.symbol is not None:
         result = queries.graph_for_symbol(view, params.symbol, header, params.limit, token)
     elif params.uri is not None:
-        path = path_of_document(params.uri, snapshot.documents) or params.uri
+        path = path_of_document(params.uri, snapshot)
         result = queries.graph_for_position(view, path, None, header, params.limit, token)
     elif params.query is not None and params.query.strip():
         result = queries.graph_for_query(view, params.query, header, limit=params.limit, token=token)

@@ -6,39 +6,71 @@ An editor shows a notebook as cells, each with a URI of its own, or as JSON.  Th
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Protocol
+from urllib.parse import quote, unquote
 
 from promptls.api.params import Json
 from promptls.index import (
+    VIRTUAL_SCHEME,
     OpenCell,
     OpenDocument,
+    document_path,
     file_stat,
     from_cell,
-    from_uri,
+    is_file_path,
     is_notebook,
+    is_virtual,
     json_cells,
     read_small_file,
     to_cell,
     to_uri,
 )
-from promptls.model import Span
+from promptls.model import Root, Span
 from promptls.util.persistent_map import PersistentMap
 
 Documents = PersistentMap[str, OpenDocument]
 """Open documents by path."""
 
 
-def path_of_document(uri: str, documents: Documents) -> str | None:
-    """Return the path of a file URI, or of the open notebook that has a cell with this URI; None for others."""
-    notebooks = (path for path, document in documents.items() if any(cell.uri == uri for cell in document.cells))
-    return next(notebooks, None) or from_uri(uri)
+class OpenState(Protocol):
+    """Workspace folders and open documents: a snapshot, or the workspace itself."""
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        """The workspace folders."""
+
+    @property
+    def documents(self) -> Documents:
+        """The open documents."""
 
 
-def decode_location(uri: str, span: Span, documents: Documents) -> tuple[str, Span] | None:
-    """Return (path, lines of the text in the index) of lines in an editor; None if they show nothing of a file."""
-    path = path_of_document(uri, documents)
-    document = documents.get(path) if path is not None else None
-    if path is None or document is None:
-        return None if path is None else (path, span)
+def path_of_document(uri: str, state: OpenState) -> str:
+    """Return the path of a document in the index; of a cell, that of its open notebook."""
+    notebooks = (path for path, document in state.documents.items() if any(cell.uri == uri for cell in document.cells))
+    return next(notebooks, None) or document_path(uri, [root.path for root in state.roots])
+
+
+def uri_of(path: str, documents: Documents) -> str:
+    """Return the URI of a file, an open document or a virtual document; of an open one as the editor spells it."""
+    if is_virtual(path):
+        return VIRTUAL_SCHEME + quote(path[len(VIRTUAL_SCHEME) :])
+    document = documents.get(path)
+    if document is not None and document.uri:
+        return document.uri
+    return to_uri(path) if is_file_path(path) else path
+
+
+def path_of(uri: str, state: OpenState) -> str:
+    """Return the path of a URI made by `uri_of`."""
+    return VIRTUAL_SCHEME + unquote(uri[len(VIRTUAL_SCHEME) :]) if is_virtual(uri) else path_of_document(uri, state)
+
+
+def decode_location(uri: str, span: Span, state: OpenState) -> tuple[str, Span] | None:
+    """Return (path, lines of the text in the index) of lines in an editor; None if a notebook shows nothing there."""
+    path = path_of_document(uri, state)
+    document = state.documents.get(path)
+    if document is None:
+        return path, span
     lines: Span | None = span
     if document.json:
         lines = from_cell(json_cells(path, document.json), "", span)
@@ -61,7 +93,7 @@ def editor_location(path: str, span: Span, documents: Documents) -> tuple[str, S
         location = to_cell(_saved_cells(path, *stat), span)
     else:
         location = None
-    return (location[0] or to_uri(path), location[1]) if location is not None else None
+    return (location[0] or uri_of(path, documents), location[1]) if location is not None else None
 
 
 @lru_cache(maxsize=16)  # a result has many items of few notebooks

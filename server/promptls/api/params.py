@@ -6,6 +6,7 @@ protocol: fields may be added but not renamed. Results are encoded in `promptls.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -20,6 +21,8 @@ Json = dict[str, Any]
 
 MAX_TEXT_CHARACTERS = 4_000_000
 """Maximum length of a message, query or answer in characters: about a million tokens, the context of large models."""
+MAX_REPAIRS = 32
+"""Maximum number of differently named fields of one message that are repaired; a type has fewer fields."""
 _LONG_TEXTS = ("message", "query", "text", "answer")
 
 
@@ -306,15 +309,16 @@ P = TypeVar("P", bound=Params)
 def decode(kind: type[P], data: Any) -> P:
     """Decode the params of a request.
 
+    Null stands for a missing field, `[]` for an empty object, and "5" and 5.0 for 5.
+
     Raises:
         InvalidParams: The params do not match the type; the error names the field.
     """
+    data = {} if data is None else data
     try:
-        params = convert({} if data is None else data, kind)
-    except msgspec.ValidationError as error:
-        text, _, path = str(error).partition(" - at `")
-        field = path.rstrip("`").removeprefix("$.") or _missing_field(text)
-        raise InvalidParams(f"{field or 'params'}: {text[:1].lower()}{text[1:]}.", field) from None
+        params = convert(data, kind)
+    except msgspec.ValidationError:
+        params = _convert_inexact(data, kind)
     for name in _LONG_TEXTS:
         size = len(getattr(params, name, None) or "")
         if size > MAX_TEXT_CHARACTERS:
@@ -323,6 +327,54 @@ def decode(kind: type[P], data: Any) -> P:
                 name,
             )
     return params
+
+
+def _convert_inexact(data: Any, kind: type[P]) -> P:
+    """Convert params after removing what is invalid only in form.  Raises InvalidParams."""
+    for _ in range(MAX_REPAIRS):
+        try:
+            return convert(data, kind, strict=False)
+        except msgspec.ValidationError as error:
+            text, _, path = str(error).partition(" - at `")
+            field = path.rstrip("`").removeprefix("$").removeprefix(".") or _missing_field(text)
+            invalid = InvalidParams(f"{field or 'params'}: {text[:1].lower()}{text[1:]}.", field)
+            name = re.sub(r"\[.*?\]", "", field.rsplit(".", 1)[-1])
+            if text.endswith("got `null`"):
+                repaired = _without_null(data, name)
+            elif text == "Expected `object`, got `array`":
+                repaired = _without_empty_list(data, name)
+            else:
+                raise invalid from None
+            if repaired == data:
+                raise invalid from None
+            data = repaired
+    raise invalid
+
+
+def _without_null(data: Any, name: str) -> Any:
+    """Return JSON without the fields of this name that are null, and without null in the list of this name."""
+    if isinstance(data, dict):
+        return {
+            key: _without_null([one for one in value if one is not None] if _is_list(key, value, name) else value, name)
+            for key, value in data.items()
+            if key != name or value is not None
+        }
+    return [_without_null(one, name) for one in data] if isinstance(data, list) else data
+
+
+def _is_list(key: str, value: Any, name: str) -> bool:
+    return key == name and isinstance(value, list)
+
+
+def _without_empty_list(data: Any, name: str) -> Any:
+    """Return JSON with an empty object for the empty lists in fields of this name, or for the params themselves."""
+    if isinstance(data, dict):
+        return {
+            key: {} if key == name and value == [] else _without_empty_list(value, name) for key, value in data.items()
+        }
+    if isinstance(data, list) and data:
+        return [_without_empty_list(one, name) for one in data]
+    return {} if data == [] and not name else data
 
 
 def encode(params: Params) -> Json:

@@ -22,7 +22,7 @@ def resolve_mentions(engine: Engine, params: protocol.ResolveMentionsParams, tok
         budget = budget_of(engine.settings.budget, request)
     except InvalidOption as error:
         raise InvalidParams(str(error), error.field, error.valid) from None
-    client = decode_client_context(params.context, engine.workspace.documents)
+    client = decode_client_context(params.context, engine.workspace)
     snapshot = engine.snapshot_for_message(params.message, parse_mentions(params.message), token)
     context = engine.resolve_context(client, snapshot, token, params.document)
     numbers = engine.settings.sections.line_numbers

@@ -6,11 +6,10 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import Any
-from urllib.parse import quote, unquote
 
-from promptls.api.locations import encode_editor_location
+from promptls.api.locations import encode_editor_location, uri_of
 from promptls.api.params import Json
-from promptls.index import VIRTUAL_SCHEME, IndexState, IndexStatus, Snapshot, from_uri, is_virtual, to_uri
+from promptls.index import IndexState, IndexStatus, Snapshot
 from promptls.model import Item, MentionOutcome, Span
 from promptls.prompt.intent import Intent
 from promptls.prompt.sanitize import redact
@@ -45,16 +44,6 @@ def _redact_value(key: str, value: Any, path: str) -> Any:
     return [_redact_value(key, one, path) for one in value] if isinstance(value, list) else value
 
 
-def uri_of(path: str) -> str:
-    """Return the URI of a file or of a virtual document."""
-    return VIRTUAL_SCHEME + quote(path[len(VIRTUAL_SCHEME) :]) if is_virtual(path) else to_uri(path)
-
-
-def path_of(uri: str) -> str | None:
-    """Return the path of a URI made by `uri_of`, None for any other URI."""
-    return VIRTUAL_SCHEME + unquote(uri[len(VIRTUAL_SCHEME) :]) if is_virtual(uri) else from_uri(uri)
-
-
 def encode_span(span: Span) -> Json:
     """Return whole lines as an LSP range."""
     return {"start": {"line": span.start, "character": 0}, "end": {"line": span.end, "character": 0}}
@@ -85,17 +74,18 @@ def encode_item(
     `lines` is the range of the item, by default from the first of `spans` to the last. Of a notebook, `location`
     is where an editor shows it.
     """
-    entry = snapshot.files.get(item.path)
+    entry, document = snapshot.files.get(item.path), snapshot.documents.get(item.path)
+    version = entry.version if entry is not None else document.version if document is not None else None
     shown = lines or (Span(spans[0].start, spans[-1].end) if spans else item.span)
     result: Json = {
-        "uri": uri_of(item.path),
+        "uri": uri_of(item.path, snapshot.documents),
         "path": entry.name if entry is not None else snapshot.label(item.path),
         "range": encode_span(shown),
         "kind": item.kind,
         "origin": item.origin.value,
         "score": round(item.score, 4),
         "reasons": dict(item.reasons),
-        "version": "disk" if entry is None or entry.version is None else entry.version,
+        "version": "disk" if version is None else version,
         "hash": entry.content_hash.hex() if entry is not None else "",
     }
     optional = {"symbol": redact(item.symbol)[0] or None, "form": form, "tokens": tokens, "citation": citation}
@@ -128,7 +118,7 @@ def _encode_mention(outcome: MentionOutcome, to_utf16: Callable[[int], int], sna
         "kind": mention.kind,
         "status": outcome.status,
         "targets": [
-            {"uri": uri_of(t.path), "range": encode_span(t.span)}
+            {"uri": uri_of(t.path, snapshot.documents), "range": encode_span(t.span)}
             | encode_editor_location(t.path, t.span, snapshot.documents)
             for t in outcome.targets
         ],

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from promptls.api import params as protocol
+from promptls.api.locations import path_of
 from promptls.api.params import Json
-from promptls.api.results import encode_span, path_of, utf16_offsets
+from promptls.api.results import encode_span, utf16_offsets
 from promptls.engine import Engine
 from promptls.index import Snapshot, SourceReader
 from promptls.model import CancelToken, FileText
@@ -45,13 +46,13 @@ def verify_citations(engine: Engine, params: protocol.VerifyCitationsParams, tok
 
 def _citable_item(item: protocol.Cited, snapshot: Snapshot, sources: SourceReader) -> CitableItem:
     """Return an item with its current text."""
-    path = path_of(item.uri)
+    path = path_of(item.uri, snapshot)
     spans = tuple(one.span for one in item.spans) or (item.range.span,)
     if item.form in ("outline", "reference"):  # they show no lines
         spans = ()
-    text = sources.read(path) if path is not None and path in snapshot.files else None
+    text = sources.read(path) if path in snapshot.files else None
     shown = "\n".join(map(text.slice, spans)) if isinstance(text, FileText) else ""
-    return CitableItem(item.citation, snapshot.label(path) if path else item.uri, item.range.span, shown, spans)
+    return CitableItem(item.citation, snapshot.label(path), item.range.span, shown, spans)
 
 
 def _encode_citation(citation: Citation, to_utf16: Callable[[int], int]) -> Json:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from promptls.index.files.decode import decode_text
     from promptls.index.files.git_ignore import git_head
     from promptls.index.files.gitignore import IgnoreRules, match_globs, parse_rules
+    from promptls.index.files.identity import document_label, document_path, located_path, workspace_path
     from promptls.index.files.notebook import (
         is_notebook,
         kernel_language,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
         size_problem,
     )
     from promptls.index.files.secret_files import secret_kind, secret_reason
-    from promptls.index.files.uris import from_uri, is_inside, to_uri
+    from promptls.index.files.uris import from_uri, is_file_path, is_inside, to_uri
     from promptls.index.files.walk import explain_path, ignored_paths
     from promptls.index.indexer import Indexer
     from promptls.index.scan.root_state import inspect_cache
@@ -107,7 +108,8 @@ _EXPORTS = {
         "size_problem",
     ),
     "files.secret_files": ("secret_kind", "secret_reason"),
-    "files.uris": ("from_uri", "is_inside", "to_uri"),
+    "files.identity": ("document_label", "document_path", "located_path", "workspace_path"),
+    "files.uris": ("from_uri", "is_file_path", "is_inside", "to_uri"),
     "files.walk": ("explain_path", "ignored_paths"),
     "indexer": ("Indexer",),
     "scan.root_state": ("inspect_cache",),

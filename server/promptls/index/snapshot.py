@@ -17,8 +17,10 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from promptls.index.files.identity import document_label
 from promptls.index.files.notebook_cells import OpenCell
 from promptls.index.files.read import FileContent, FileLimits, UnreadableFile, read_any_text, read_text
+from promptls.index.files.uris import is_file_path
 from promptls.model import (
     FileEntry,
     FileText,
@@ -66,6 +68,7 @@ class OpenDocument(Struct, frozen=True):
     language: str = ""  # LSP language ID
     json: str = ""  # of a notebook that the editor shows as JSON
     cells: tuple[OpenCell, ...] = ()  # of a notebook that the editor shows as cells
+    uri: str = ""  # as the editor spells it
 
 
 class ChangeMarker:
@@ -102,9 +105,11 @@ class Snapshot(Struct, frozen=True):
         """Return the display form of a path: relative to its root, "root:path" in a workspace with several roots."""
         if is_virtual(path):
             return path[len(VIRTUAL_SCHEME) :]
+        if not is_file_path(path):
+            return document_label(path)
         root = self.root_of(path)
         if root is None:
-            return PurePosixPath(path).name
+            return PurePosixPath(path).name or path
         name = path[len(root.path.rstrip("/")) + 1 :]
         return f"{root.name}:{name}" if len(self.roots) > 1 else name
 

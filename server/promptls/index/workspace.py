@@ -76,12 +76,11 @@ class Workspace:
             self.roots = with_unique_names({r.path: r for r in roots}.values())
             self._notify_change()
 
-    def put_document(self, path: str, text: str, version: int, edited: bool, language: str = "") -> None:
+    def put_document(self, path: str, text: str, version: int, edited: bool, language: str = "", uri: str = "") -> None:
         """Set the text of a document that was opened or edited; of a notebook, its JSON."""
         cells = notebook_text(path, text)
-        document = (
-            OpenDocument(text, version, language) if cells is None else OpenDocument(cells, version, language, text)
-        )
+        shown, json = (text, "") if cells is None else (cells, text)
+        document = OpenDocument(shown, version, language, json, uri=uri)
         self.put_open_document(path, document, edited)
 
     def put_open_document(self, path: str, document: OpenDocument, edited: bool) -> None:

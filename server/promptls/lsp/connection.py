@@ -22,6 +22,7 @@ from promptls.api.params import Json
 from promptls.index import Workspace
 from promptls.lsp.client.configuration import Configuration
 from promptls.lsp.client.progress import IndexingProgress
+from promptls.lsp.document_paths import DocumentPaths
 from promptls.lsp.documents import OpenDocuments
 from promptls.lsp.transport.framing import FramingError, read_frame
 from promptls.lsp.transport.jsonrpc import PromptServerProtocol
@@ -58,19 +59,24 @@ class PromptServer(LanguageServer):
             notebook_document_sync=notebook_sync,
             max_workers=2,
         )
+        assert isinstance(self.protocol, PromptServerProtocol)
+        self.protocol.opened_uri = lambda uri: self.document_paths.opened_uri(uri, self.index_workspace.roots)
         self.loop: asyncio.AbstractEventLoop | None = None
         self.request_executor = ThreadPoolExecutor(REQUEST_THREADS, "request")
         self.cancel_tokens: set[CancelToken] = set()  # of running requests
         self.background_tasks: set[asyncio.Task[Any]] = set()  # keeps references, so that tasks are not collected
         self.initialized = False  # whether `initialized` was received
+        self.disconnected = asyncio.Event()  # set when the client no longer reads, or its process has ended
         self.framing_failed = False  # whether reading ended with a framing error
         # ---- index and engine
         self.index_workspace = Workspace()
         self.folders: dict[str, Root] = {}  # workspace folders by path
+        self.folder_problems: list[str] = []  # of workspace folders, until they are shown to the user
         self.engine_future: asyncio.Future[Engine] | None = None  # requests wait for it
         self.configuration = Configuration()
         # ---- prompt documents
         self.documents = OpenDocuments()
+        self.document_paths = DocumentPaths()  # of all open documents
         self.saved_notebooks: dict[str, SavedNotebook] = {}  # of open notebooks, by URI
         self.session: PromptDocumentSession | None = None
         self.diagnostics_timer: asyncio.TimerHandle | None = None
@@ -95,6 +101,10 @@ class PromptServer(LanguageServer):
     def settings(self) -> Settings:
         """The effective settings: the user's own, overridden by the workspace's."""
         return self.configuration.settings
+
+    def path_of(self, uri: str) -> str:
+        """Return the path of a document in the index."""
+        return self.document_paths.path(uri, self.index_workspace.roots)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Log errors outside of requests; pygls would show them in the editor."""

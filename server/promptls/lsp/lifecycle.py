@@ -15,15 +15,16 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from promptls.api.params import Json
-from promptls.index import from_uri
+from promptls.index import document_path, from_uri, is_file_path, to_uri
 from promptls.lsp.client.client_context import client_supports
+from promptls.lsp.client.process_watch import watch_process
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.dispatch import EngineStartError
 from promptls.lsp.publish_diagnostics import schedule_diagnostics
 from promptls.lsp.status import schedule_status
 from promptls.lsp.synced_workspace import SyncedWorkspace
-from promptls.lsp.text_sync import reclassify_documents
-from promptls.lsp.transport.jsonrpc import to_json
+from promptls.lsp.text_sync import reclassify_documents, update_paths
+from promptls.lsp.transport.jsonrpc import PromptServerProtocol, to_json
 from promptls.model import Root
 
 if TYPE_CHECKING:  # imported after `initialize` has been answered
@@ -43,18 +44,13 @@ START_RETRY_S = 2.0
 def initialize(server: PromptServer, params: lsp.InitializeParams) -> None:
     """Handle `initialize`."""
     server.loop = asyncio.get_running_loop()
-    pygls_workspace = server.workspace
-    folders = list(pygls_workspace.folders.values())
-    server.protocol._workspace = SyncedWorkspace(
-        pygls_workspace.root_uri,
-        workspace_folders=folders,
-        position_encoding=pygls_workspace.position_encoding,
-    )
+    server.protocol._workspace = SyncedWorkspace(None, position_encoding=server.workspace.position_encoding)
     server.engine_future = server.loop.create_future()
     server.configuration.initialize(params.initialization_options or None)
-    root_uri = pygls_workspace.root_uri
-    root = [] if folders or not root_uri else [lsp.WorkspaceFolder(root_uri, "")]
-    _update_folders(server, folders or root, ())
+    assert isinstance(server.protocol, PromptServerProtocol)
+    _open_roots(server, server.protocol.root_params)
+    if params.process_id is not None:
+        watch_process(server.loop, params.process_id, server.disconnected.set)
 
 
 async def initialized(server: PromptServer, params: lsp.InitializedParams) -> None:
@@ -62,6 +58,7 @@ async def initialized(server: PromptServer, params: lsp.InitializedParams) -> No
     if server.initialized:
         return
     server.initialized = True
+    _show_folder_problems(server)
     server.create_task(_register_file_watcher(server))
     settings_request = server.create_task(_request_settings(server))
     await asyncio.wait({settings_request}, timeout=SETTINGS_TIMEOUT_S)
@@ -77,6 +74,7 @@ def shutdown(server: PromptServer, params: None) -> None:
 def did_change_workspace_folders(server: PromptServer, params: lsp.DidChangeWorkspaceFoldersParams) -> None:
     """Handle `workspace/didChangeWorkspaceFolders`."""
     _update_folders(server, params.event.added, params.event.removed)
+    _show_folder_problems(server)
 
 
 async def did_change_configuration(server: PromptServer, params: lsp.DidChangeConfigurationParams) -> None:
@@ -131,12 +129,39 @@ def _update_folders(
 ) -> None:
     """Update the workspace folders; a folder that is both removed and added was renamed."""
     for folder in removed:
-        server.folders.pop(from_uri(folder.uri) or "", None)
+        server.folders.pop(document_path(folder.uri, ()), None)
     for folder in added:
-        path = from_uri(folder.uri)
-        if path is not None:
-            server.folders[path] = Root(path, folder.name or path.rsplit("/", 1)[-1] or path, folder.uri)
+        path = document_path(folder.uri, ())
+        if is_file_path(path):
+            uri = folder.uri if from_uri(folder.uri) is not None else to_uri(path)
+            server.folders[path] = Root(path, _root_name(folder.name, path), uri)
+        else:
+            problem = f"Cannot open the workspace folder {folder.uri!r}: it is not a folder of this machine. "
+            server.folder_problems.append(problem + "Open a folder with a file URI.")
     server.index_workspace.set_roots(server.folders.values())
+    update_paths(server)
+
+
+def _root_name(name: str, path: str) -> str:
+    """Return the name of a root; some clients send no name, others the whole path."""
+    return (path.rsplit("/", 1)[-1] or path) if not name or is_file_path(name) else name
+
+
+def _open_roots(server: PromptServer, params: lsp.InitializeParams) -> None:
+    """Open the workspace folders, else the root URI, else the root path; the later ones are deprecated in LSP."""
+    alternatives = [list(params.workspace_folders or ())]
+    alternatives += [[lsp.WorkspaceFolder(uri, "")] for uri in (params.root_uri, params.root_path) if uri]
+    for folders in alternatives:
+        _update_folders(server, folders, ())
+        if server.folders:
+            return
+
+
+def _show_folder_problems(server: PromptServer) -> None:
+    """Show the problems of workspace folders to the user, once each."""
+    for problem in dict.fromkeys(server.folder_problems):
+        server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, problem))
+    server.folder_problems.clear()
 
 
 # ---- engine

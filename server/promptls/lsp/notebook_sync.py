@@ -19,7 +19,7 @@ from promptls.index import (
     OpenCell,
     OpenDocument,
     decode_notebook,
-    from_uri,
+    is_file_path,
     kernel_language,
     kernel_names,
     max_raw_size,
@@ -29,7 +29,7 @@ from promptls.index import (
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.documents import PromptDocument
 from promptls.lsp.publish_diagnostics import clear_document, schedule_diagnostics
-from promptls.lsp.text_sync import prompt_document
+from promptls.lsp.text_sync import close_path, prompt_document
 from promptls.lsp.transport.jsonrpc import to_json
 
 NOTEBOOK_SYNC = lsp.NotebookDocumentSyncOptions(
@@ -77,11 +77,10 @@ def did_change(server: PromptServer, params: lsp.DidChangeNotebookDocumentParams
 def did_save(server: PromptServer, params: lsp.DidSaveNotebookDocumentParams) -> None:
     """Handle `notebookDocument/didSave`."""
     uri = params.notebook_document.uri
-    path = from_uri(uri)
-    if path is not None and server.workspace.get_notebook_document(notebook_uri=uri) is not None:
+    if server.workspace.get_notebook_document(notebook_uri=uri) is not None:
         _load_saved(server, uri)
         _store_notebook(server, uri, edited=False)
-        server.index_workspace.mark_saved(path)
+        server.index_workspace.mark_saved(server.path_of(uri))
 
 
 def did_close(server: PromptServer, params: lsp.DidCloseNotebookDocumentParams) -> None:
@@ -91,8 +90,7 @@ def did_close(server: PromptServer, params: lsp.DidCloseNotebookDocumentParams) 
         _remove_cell(server, document.uri)
     server.saved_notebooks.pop(uri, None)
     server.documents.remove(uri)
-    if path := from_uri(uri):
-        server.index_workspace.close_document(path)
+    close_path(server, uri)
 
 
 def _store_cell(server: PromptServer, uri: str) -> None:
@@ -114,10 +112,10 @@ def _remove_cell(server: PromptServer, uri: str) -> None:
 
 def _load_saved(server: PromptServer, uri: str) -> bool:
     """Read languages and outputs from the file of an open notebook; return whether there is one."""
-    path = from_uri(uri)
+    path = server.path_of(uri)
     notebook = server.workspace.get_notebook_document(notebook_uri=uri)
-    max_size = max_raw_size(path or "", server.settings.index.max_file_size)
-    content = read_small_file(path, max_size) if path is not None else None
+    max_size = max_raw_size(path, server.settings.index.max_file_size)
+    content = read_small_file(path, max_size) if is_file_path(path) else None
     saved = decode_notebook(content) if content is not None else None
     if saved is None or notebook is None:
         server.saved_notebooks[uri] = SavedNotebook()
@@ -135,10 +133,10 @@ def _load_saved(server: PromptServer, uri: str) -> bool:
 
 def _store_notebook(server: PromptServer, uri: str, edited: bool) -> None:
     """Make the cells of a notebook the overlay of its file."""
-    path = from_uri(uri)
     notebook = server.workspace.get_notebook_document(notebook_uri=uri)
-    if path is None or notebook is None:
+    if notebook is None:
         return
+    path = server.document_paths.record(uri, server.index_workspace.roots)
     server.documents.put(PromptDocument(uri, NOTEBOOK_LANGUAGE, notebook.version, ""))
     saved = server.saved_notebooks.get(uri, SavedNotebook())
     contents = list(_cells(server, notebook))
@@ -158,7 +156,7 @@ def _store_notebook(server: PromptServer, uri: str, edited: bool) -> None:
     )
     before = server.index_workspace.documents.get(path)
     edited = edited and (before is None or before.text != rendered.text)
-    document = OpenDocument(rendered.text, notebook.version, NOTEBOOK_LANGUAGE, cells=open_cells)
+    document = OpenDocument(rendered.text, notebook.version, NOTEBOOK_LANGUAGE, cells=open_cells, uri=uri)
     server.index_workspace.put_open_document(path, document, edited)
 
 

@@ -131,7 +131,7 @@ class PromptDocumentSession:
         document = self.documents.get(uri)
         if document is None:
             return None
-        client = decode_client_context(self.client_context(uri), self.engine.workspace.documents)
+        client = decode_client_context(self.client_context(uri), self.engine.workspace)
         snapshot = self.engine.snapshot(token, RECONCILE_MAX_AGE_S)
         with self._lock:
             resolution_cache = self._resolution_caches.setdefault(uri, ResolutionCache())

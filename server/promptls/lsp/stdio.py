@@ -19,7 +19,7 @@ def serve_stdio() -> int:
     server = create_server()
     try:
         if not asyncio.run(_serve(server)):
-            log.error("The client closed the server's output. The server exits.")
+            log.error("The client closed the server's output, or its process ended. The server exits.")
             server.stop()
             logging.shutdown()
             os._exit(1)  # a thread blocks on stdin and would keep the process alive
@@ -34,15 +34,14 @@ def serve_stdio() -> int:
 
 
 async def _serve(server: PromptServer) -> bool:
-    """Serve until stdin ends or the client closes stdout; return whether stdin ended first."""
-    closed = asyncio.Event()
-    server.protocol.set_writer(GuardedWriter(sys.stdout.buffer, closed))
+    """Serve until stdin ends or the client is gone; return whether stdin ended first."""
+    server.protocol.set_writer(GuardedWriter(sys.stdout.buffer, server.disconnected))
     listening = asyncio.ensure_future(server.listen(sys.stdin.buffer))
-    output_closed = asyncio.ensure_future(closed.wait())
-    await asyncio.wait([listening, output_closed], return_when=asyncio.FIRST_COMPLETED)
+    disconnected = asyncio.ensure_future(server.disconnected.wait())
+    await asyncio.wait([listening, disconnected], return_when=asyncio.FIRST_COMPLETED)
     if not listening.done():
         return False
-    output_closed.cancel()
+    disconnected.cancel()
     listening.result()
     return True
 

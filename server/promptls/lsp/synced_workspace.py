@@ -6,7 +6,7 @@ import logging
 from urllib.parse import unquote
 
 from lsprotocol import types as lsp
-from pygls.workspace import TextDocument, Workspace
+from pygls.workspace import PositionCodec, TextDocument, Workspace
 
 from promptls.util.line_index import LineIndex
 
@@ -16,9 +16,19 @@ log = logging.getLogger(__name__)
 class SyncedDocument(TextDocument):
     """A document whose text comes from the editor alone.
 
-    pygls differs in three ways: it reads the disk for a document that was never opened (a named pipe would block),
-    it treats form feeds and U+2028 as line ends, and it loses edits whose range is reversed.
+    pygls differs in four ways: it fails for a URI that urllib cannot parse, it reads the disk for a document that was
+    never opened (a named pipe would block), it treats form feeds and U+2028 as line ends, and it loses edits whose range
+    is reversed.
     """
+
+    def __init__(
+        self, uri: str, source: str | None, version: int | None, language_id: str | None, position_codec: PositionCodec
+    ) -> None:
+        """Create a document; unlike pygls, without parsing the URI, which fails for some."""
+        self.uri, self.version, self.language_id = uri, version, language_id
+        self._source = source
+        self._is_sync_kind_full, self._is_sync_kind_incremental, self._is_sync_kind_none = False, True, False
+        self._position_codec = position_codec
 
     @property
     def source(self) -> str:
@@ -34,6 +44,13 @@ class SyncedDocument(TextDocument):
 
 class SyncedWorkspace(Workspace):
     """The pygls workspace with documents of class `SyncedDocument`."""
+
+    def update_text_document(
+        self, text_doc: lsp.VersionedTextDocumentIdentifier, change: lsp.TextDocumentContentChangeEvent
+    ) -> None:
+        """Apply a change of a document; pygls fails for one that is not open."""
+        if unquote(text_doc.uri) in self.text_documents:
+            super().update_text_document(text_doc, change)
 
     def update_notebook_document(self, params: lsp.DidChangeNotebookDocumentParams) -> None:
         """Apply a change of a notebook; changes of a notebook or a cell that is not open are ignored."""

@@ -6,14 +6,15 @@ The handlers are plain functions on the event loop. They only record changes; th
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from urllib.parse import unquote
 
 from lsprotocol import types as lsp
 from pygls.workspace import TextDocument
 
-from promptls.index import file_stat, from_uri
+from promptls.index import file_stat, from_uri, is_file_path, workspace_path
 from promptls.lsp.connection import PromptServer
-from promptls.lsp.documents import PromptDocument
+from promptls.lsp.documents import EXPORTED_LANGUAGE, PromptDocument
 from promptls.lsp.publish_diagnostics import clear_document, schedule_diagnostics
 from promptls.model.prompt_documents import is_prompt_document
 
@@ -22,8 +23,7 @@ log = logging.getLogger(__name__)
 
 def did_open(server: PromptServer, params: lsp.DidOpenTextDocumentParams) -> None:
     """Handle `textDocument/didOpen`."""
-    path = from_uri(params.text_document.uri)
-    on_disk = file_stat(path) is not None if path else False
+    on_disk = file_stat(server.path_of(params.text_document.uri)) is not None
     _store_document(server, params.text_document.uri, edited=not on_disk)
 
 
@@ -38,8 +38,7 @@ def did_change(server: PromptServer, params: lsp.DidChangeTextDocumentParams) ->
 
 def did_save(server: PromptServer, params: lsp.DidSaveTextDocumentParams) -> None:
     """Handle `textDocument/didSave`."""
-    if path := from_uri(params.text_document.uri):
-        server.index_workspace.mark_saved(path)
+    server.index_workspace.mark_saved(server.path_of(params.text_document.uri))
 
 
 def did_close(server: PromptServer, params: lsp.DidCloseTextDocumentParams) -> None:
@@ -47,13 +46,38 @@ def did_close(server: PromptServer, params: lsp.DidCloseTextDocumentParams) -> N
     uri = params.text_document.uri
     server.documents.remove(uri)
     clear_document(server, uri)
-    if path := from_uri(uri):
+    close_path(server, uri)
+
+
+def close_path(server: PromptServer, uri: str) -> None:
+    """Remove the text of a document from the index; another open document of the same file replaces it."""
+    path, other = server.document_paths.close(uri)
+    if other is not None:
+        _store_document(server, other, edited=True)
+    elif path is not None:
         server.index_workspace.close_document(path)
 
 
 def did_change_watched_files(server: PromptServer, params: lsp.DidChangeWatchedFilesParams) -> None:
     """Handle `workspace/didChangeWatchedFiles`."""
-    server.index_workspace.touch([p for p in (from_uri(c.uri) for c in params.changes) if p])
+    roots = [root.path for root in server.index_workspace.roots]
+    paths = (path for change in params.changes if (path := from_uri(change.uri)))
+    server.index_workspace.touch([path if _is_below(path, roots) else workspace_path(path, roots) for path in paths])
+
+
+def _is_below(path: str, roots: Iterable[str]) -> bool:
+    return any(path.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+def update_paths(server: PromptServer) -> None:
+    """Move open documents in the index whose path has changed with the workspace folders."""
+    for uri in server.document_paths.moved(server.index_workspace.roots):
+        path = server.path_of(uri)
+        document, edited = server.index_workspace.documents.get(path), path in server.index_workspace.unsaved
+        close_path(server, uri)
+        if document is not None:
+            path = server.document_paths.record(uri, server.index_workspace.roots)
+            server.index_workspace.put_open_document(path, document, edited)
 
 
 def reclassify_documents(server: PromptServer) -> None:
@@ -71,9 +95,9 @@ def _store_document(server: PromptServer, uri: str, edited: bool) -> None:
     document = prompt_document(server.workspace.get_text_document(uri))
     server.documents.put(document, server.settings.documents.languages)
     schedule_diagnostics(server)
-    path = from_uri(uri)
-    if path is not None:
-        server.index_workspace.put_document(path, document.text, document.version, edited, document.language)
+    path = server.document_paths.record(uri, server.index_workspace.roots)
+    if is_file_path(path) or document.language != EXPORTED_LANGUAGE:
+        server.index_workspace.put_document(path, document.text, document.version, edited, document.language, uri)
 
 
 def prompt_document(document: TextDocument) -> PromptDocument:

@@ -16,7 +16,16 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
-from promptls.index import Snapshot, explain_path, ignored_paths, is_inside, secret_reason
+from promptls.index import (
+    Snapshot,
+    explain_path,
+    ignored_paths,
+    is_file_path,
+    is_inside,
+    located_path,
+    secret_reason,
+    workspace_path,
+)
 from promptls.knowledge.project.file_kind import is_test_path
 from promptls.mentions.completion.index import fold_case
 from promptls.mentions.context import ResolveContext
@@ -110,7 +119,7 @@ def files_in_scope(context: ResolveContext, argument: str) -> frozenset[str]:
 
 def find_on_disk(context: ResolveContext, target: str, roots: tuple[Root, ...]) -> str | None:
     """Return the absolute path of an existing file or folder that is not indexed, or None."""
-    for variant in path_variants(target):
+    for variant in path_variants(target, roots):
         for path in _absolute_paths(variant, roots):
             if _exists(path):
                 return path
@@ -122,9 +131,11 @@ def access_denied_reason(context: ResolveContext, path: str) -> str:
     snapshot = context.snapshot
     label = snapshot.label(path)
     root = snapshot.root_of(path)
-    secret = secret_reason(path)
+    secret = secret_reason(path if is_file_path(path) else located_path(path))
     if secret and not context.sources.allow_secrets:
         return f"{label} is not shown: {secret}. Set secrets.allowFiles to allow it."
+    if not is_file_path(path):
+        return _document_denied_reason(context, path)
     if root is None:
         return "" if path in snapshot.documents else f"{path} is outside of the workspace."
     entry = snapshot.files.get(path)
@@ -139,6 +150,17 @@ def access_denied_reason(context: ResolveContext, path: str) -> str:
         return f"{label} is not shown: {verdict.reason}."
     origin = "built-in" if verdict.file == "built-in" else f"{_rule_file(snapshot, verdict.file)}, line {verdict.line}"
     return f'{label} is ignored by the rule "{verdict.rule}" ({origin}).'
+
+
+def _document_denied_reason(context: ResolveContext, uri: str) -> str:
+    """Return why a document that is not a file must not be shown: the reason of the file in its URI, if any."""
+    if uri not in context.snapshot.documents:
+        return f"{context.snapshot.label(uri)} is neither a file nor open in the editor."
+    path = located_path(uri)
+    if is_file_path(path):
+        path = workspace_path(path, [root.path for root in context.snapshot.roots])
+        return access_denied_reason(context, path) if context.snapshot.root_of(path) is not None else ""
+    return ""
 
 
 def mention_for(
@@ -182,8 +204,11 @@ def sort_by_proximity(context: ResolveContext, paths: Iterable[str]) -> list[str
     return sorted(dict.fromkeys(paths), key=key)
 
 
-def path_variants(target: str) -> Iterator[str]:
-    """Yield the readings of a path: as written, with backslashes as slashes, and percent-decoded."""
+def path_variants(target: str, roots: Iterable[Root] = ()) -> Iterator[str]:
+    """Yield the readings of a path: as written, with backslashes as slashes, percent-decoded, and below its root.
+
+    The last one differs for an absolute path that leads to a root through a link.
+    """
     seen: set[str] = set()
     slashed = target.replace("\\", "/")
     for variant in (target, slashed, unquote(target), unquote(slashed)):
@@ -191,6 +216,10 @@ def path_variants(target: str) -> Iterator[str]:
         if variant and variant not in seen:
             seen.add(variant)
             yield variant
+    for variant in [variant for variant in seen if is_file_path(variant)]:
+        path = workspace_path(variant, [root.path for root in roots])
+        if path not in seen:
+            yield path
 
 
 def _normalize(path: str) -> str:
@@ -206,7 +235,7 @@ def _normalize(path: str) -> str:
 
 def _best_matches(snapshot: Snapshot, target: str, roots: tuple[Root, ...], by_name: PathsByName) -> PathMatches:
     outside = False
-    for variant in path_variants(target):
+    for variant in path_variants(target, snapshot.roots):
         best, best_level = [], MatchLevel.NONE
         for path in dict.fromkeys(by_name(variant.rsplit("/", 1)[-1])):
             root = snapshot.root_of(path)
@@ -236,10 +265,15 @@ def _match_level(written: str, path: str, root: Root | None) -> MatchLevel:
 
 
 def _files_named(snapshot: Snapshot, name: str) -> list[str]:
-    """Return indexed files and open documents with this name, ignoring letter case and Unicode normal form."""
+    """Return indexed files and open documents with this name, ignoring letter case and Unicode normal form.
+
+    A document that is not a file is found by its URI only: an old version of a file has the same name as the file.
+    """
     key = fold_case(name)
     paths = [path for form in _normal_forms(name) for path in snapshot.basenames.get(form, ())]
-    paths += [path for path in snapshot.documents if fold_case(path.rsplit("/", 1)[-1]) == key]
+    for path in snapshot.documents:
+        if path == name if not is_file_path(path) else fold_case(path.rsplit("/", 1)[-1]) == key:
+            paths.append(path)
     return paths
 
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from promptls.index import is_virtual
 from promptls.mentions.context import ResolveContext
+from promptls.mentions.path_lookup import access_denied_reason
 from promptls.mentions.resolve import collect_items, resolve_mentions
 from promptls.model import FileText, Item, MentionOutcome, MentionStatus, Origin, Problem, RenderedItem, Span
 from promptls.prompt.assemble import AssembledPrompt
@@ -40,18 +41,30 @@ UnreadableItems = dict[tuple[str, Span], str]
 
 def active_context(message: str, context: ResolveContext) -> tuple[list[Item], list[str]]:
     """Return the selection, else the active document if the message refers to it; and warnings."""
-    client, files = context.client, context.snapshot.files
+    client = context.client
     warnings: list[str] = []
-    if client.selection is not None and client.selection[0] in files:
+    if client.selection is not None and not _hidden_reason(client.selection[0], context):
         path, span = client.selection
         view = context.sources.read(path, explicit=True)
         if isinstance(view, Problem) or span.start < len(view.lines):
             return [_with_symbol(Item(path, span, "text", Origin.SELECTION, 1.0), context)], []
         location = f"{context.snapshot.label(path)}:{span.label}"
         warnings = [f"The selected lines {location} are no longer in the file; select them again."]
-    if client.active_document in files and _DEICTIC.search(message):
-        return [Item(client.active_document, Span(0, 1 << 30), "file", Origin.ACTIVE, 1.0)], warnings
+    if client.active_document and _DEICTIC.search(message):
+        hidden = _hidden_reason(client.active_document, context)
+        if not hidden:
+            return [Item(client.active_document, Span(0, 1 << 30), "file", Origin.ACTIVE, 1.0)], warnings
+        warnings.append(f"The active document is not included: {hidden}")
     return [], warnings
+
+
+def _hidden_reason(path: str, context: ResolveContext) -> str:
+    """Return why a document of the editor cannot be shown, "" for an indexed file and for an open document."""
+    if path in context.snapshot.files:
+        return ""
+    return access_denied_reason(context, path) or (
+        "" if path in context.snapshot.documents else f"{context.snapshot.label(path)} is not indexed."
+    )
 
 
 def recipe_items(mentions: Sequence[str], context: ResolveContext, first: int) -> tuple[list[Item], list[str]]:

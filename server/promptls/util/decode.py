@@ -17,10 +17,10 @@ T = TypeVar("T")
 _lock = threading.RLock()  # a type's `__post_init__` may convert another type
 
 
-def convert(value: Any, kind: type[T]) -> T:
-    """Convert plain values to a type.  Raises `msgspec.ValidationError`."""
+def convert(value: Any, kind: type[T], strict: bool = True) -> T:
+    """Convert plain values to a type; if not `strict`, also "5" and 5.0 to 5.  Raises `msgspec.ValidationError`."""
     with _lock:
-        return msgspec.convert(value, kind)  # noqa: TID251
+        return msgspec.convert(value, kind, strict=strict)  # noqa: TID251
 
 
 def decode_json(data: bytes | str | msgspec.Raw, kind: type[T]) -> T:

@@ -7,6 +7,7 @@ are not valid UTF-8 are represented with surrogate escapes, as in Python's `os` 
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 import sys
 from urllib.parse import quote_from_bytes, unquote_to_bytes
@@ -44,8 +45,9 @@ def to_uri(path: str, windows: bool = WINDOWS) -> str:
 
 
 def from_uri(uri: str, windows: bool = WINDOWS) -> str | None:
-    """Return the absolute path of a file URI, without a trailing slash; None for another scheme or host.
+    """Return the absolute path of a file URI, None for another scheme or host.
 
+    Empty and "." segments are removed, and ".." is resolved without the disk, as RFC 3986 does.
     On Windows, the drive letter is converted to upper case, because clients differ, and a host becomes a UNC path.
     Elsewhere, the only host allowed is "localhost".
     """
@@ -61,14 +63,27 @@ def from_uri(uri: str, windows: bool = WINDOWS) -> str | None:
         return None
     is_local = host.lower() in ("", "localhost")
     if not windows:
-        return (path.rstrip("/") or "/") if is_local else None
+        return normalized(path, windows) if is_local else None
+    path = path.replace("\\", "/")
+    if not is_local:
+        return normalized(f"//{host}{path}", windows)
+    return normalized(path, windows) if _DRIVE.match(path) or path.startswith("//") else None
+
+
+def is_file_path(text: str) -> bool:
+    """Return whether a text is an absolute path, and not a URI or a relative path."""
+    return text.startswith(("/", "\\\\")) or _DRIVE.match(text.replace("\\", "/")) is not None
+
+
+def normalized(path: str, windows: bool = WINDOWS) -> str:
+    """Return an absolute path without empty, "." and ".." segments, and with an upper-case drive letter."""
+    if not windows:
+        return posixpath.normpath("/" + path.lstrip("/"))
     path = path.replace("\\", "/")
     drive = _DRIVE.match(path)
-    if is_local and drive:
-        return f"{drive[1].upper()}:{path[drive.end() :].rstrip('/') or '/'}"
-    if is_local:
-        return (path.rstrip("/") or "/") if path.startswith("//") else None
-    return f"//{host}{path.rstrip('/')}"
+    if drive:
+        return f"{drive[1].upper()}:{posixpath.normpath('/' + path[drive.end() :].lstrip('/'))}"
+    return posixpath.normpath("//" + path.lstrip("/") if path.startswith("//") else path)
 
 
 def _percent_encode(path: str, windows: bool) -> str:

@@ -50,7 +50,7 @@ def completion(session: PromptDocumentSession, params: protocol.DocumentPosition
         return None
     offset = lines.offset(params.position.line, params.position.character)
     snapshot = session.engine.snapshot(token, RECONCILE_MAX_AGE_S)
-    client = decode_client_context(session.client_context(uri), session.engine.workspace.documents)
+    client = decode_client_context(session.client_context(uri), session.engine.workspace)
     context = session.engine.resolve_context(client, snapshot, token, uri)
     completions = complete_at(lines.text, offset, context, MAX_COMPLETIONS)
     if completions.start == completions.end:

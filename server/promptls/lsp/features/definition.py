@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from promptls.api import params as protocol
-from promptls.api.locations import editor_location
+from promptls.api.locations import editor_location, uri_of
 from promptls.api.params import Json
-from promptls.index import is_virtual, to_uri
+from promptls.index import is_virtual
 from promptls.lsp.session import PromptDocumentSession, span_range
 from promptls.model import CancelToken
 
@@ -24,5 +24,5 @@ def definition(
     targets = [t for t in outcome.targets if t.kind != "folder" and not is_virtual(t.path)]
     documents = analysis.context.snapshot.documents
     shown = targets[:MAX_TARGETS]
-    locations = (editor_location(t.path, t.span, documents) or (to_uri(t.path), t.span) for t in shown)
+    locations = (editor_location(t.path, t.span, documents) or (uri_of(t.path, documents), t.span) for t in shown)
     return [{"uri": uri, "range": span_range(span)} for uri, span in locations]

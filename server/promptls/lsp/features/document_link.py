@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from promptls.api import params as protocol
-from promptls.api.locations import editor_location
+from promptls.api.locations import editor_location, uri_of
 from promptls.api.params import Json
-from promptls.index import is_virtual, to_uri
+from promptls.index import is_virtual
 from promptls.lsp.session import PromptDocumentSession
 from promptls.model import CancelToken
 
@@ -23,7 +23,8 @@ def document_links(session: PromptDocumentSession, params: protocol.Document, to
         if len(outcome.targets) > 1 and outcome.mention.kind not in ("file", "symbol"):
             continue
         path, snapshot = target.path, analysis.context.snapshot
-        uri, span = editor_location(path, target.span, snapshot.documents) or (to_uri(path), target.span)
+        documents = snapshot.documents
+        uri, span = editor_location(path, target.span, documents) or (uri_of(path, documents), target.span)
         anchor = f"#L{span.start + 1}" if span.start and "#" not in uri else ""  # the URI of a cell has a fragment
         links.append({"range": analysis.range_of(outcome), "target": uri + anchor, "tooltip": snapshot.label(path)})
     return links

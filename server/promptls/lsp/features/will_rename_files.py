@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from promptls.api import params as protocol
 from promptls.api.client_context import decode_client_context
 from promptls.api.params import Json
-from promptls.index import Snapshot, from_uri, to_uri
+from promptls.index import Snapshot, document_path, is_file_path, to_uri
 from promptls.lsp.documents import PromptDocument
 from promptls.lsp.session import PromptDocumentSession, offset_range
 from promptls.mentions.format import format_mention
@@ -24,15 +24,16 @@ def will_rename_files(
     session: PromptDocumentSession, params: protocol.RenameFilesParams, token: CancelToken
 ) -> Json | None:
     """Return the edits that keep mentions valid; computed before the files are moved."""
-    uris = [(from_uri(f.old_uri), from_uri(f.new_uri)) for f in params.files]
-    moves = [(old.rstrip("/"), new.rstrip("/")) for old, new in uris if old and new]
+    snapshot = session.engine.snapshot(token)
+    roots = [root.path for root in snapshot.roots]
+    paths = [(document_path(f.old_uri, roots), document_path(f.new_uri, roots)) for f in params.files]
+    moves = [(old, new) for old, new in paths if is_file_path(old) and is_file_path(new)]
     if not moves:
         return None
-    snapshot = session.engine.snapshot(token)
     changes: Json = {}
     for document in _prompt_documents(session, snapshot, token):
         lines = LineIndex(document.text, session.engine.encoding)
-        client = decode_client_context(session.client_context(document.uri), session.engine.workspace.documents)
+        client = decode_client_context(session.client_context(document.uri), session.engine.workspace)
         context = session.engine.resolve_context(client, snapshot, token, document.uri)
         edits = []
         for outcome in resolve_mentions(document.text, context):
@@ -49,12 +50,9 @@ def _prompt_documents(
     session: PromptDocumentSession, snapshot: Snapshot, token: CancelToken
 ) -> Iterator[PromptDocument]:
     """Yield the open prompt documents, then those of the workspace that are closed."""
-    open_uris = set()
-    for document in session.documents.all():
-        open_uris.add(document.uri)
-        yield document
+    yield from session.documents.all()
     sources = session.engine.index.source_reader(snapshot, session.engine.settings.secrets.allow_files)
-    closed = [p for p in snapshot.files if p.endswith(PROMPT_SUFFIX) and to_uri(p) not in open_uris]
+    closed = [p for p in snapshot.files if p.endswith(PROMPT_SUFFIX) and p not in snapshot.documents]
     for path in closed[:MAX_CLOSED_DOCUMENTS]:
         token.check()
         text = sources.read(path, explicit=True)

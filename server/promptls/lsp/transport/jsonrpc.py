@@ -6,8 +6,10 @@ import asyncio
 import json
 import logging
 import re
+from collections.abc import Callable, Generator
 from typing import Any, BinaryIO
 
+import attrs
 import msgspec
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
@@ -17,6 +19,7 @@ from pygls.protocol.json_rpc import JsonRPCRequestMessage
 
 from promptls.api.params import Json
 from promptls.lsp.handlers import LSP_FEATURES
+from promptls.lsp.transport.conform import InvalidMessage, conform
 
 log = logging.getLogger(__name__)
 
@@ -24,15 +27,33 @@ NOT_INITIALIZED = -32002
 INVALID_REQUEST = -32600
 PARSE_ERROR = -32700
 
+MAX_REPORTED = 100
+"""Maximum number of different fields that are logged as ignored; a client sends the same ones again and again."""
+_TEXT_SYNC = (lsp.TEXT_DOCUMENT_DID_OPEN, lsp.TEXT_DOCUMENT_DID_CHANGE, lsp.NOTEBOOK_DOCUMENT_DID_OPEN,
+              lsp.NOTEBOOK_DOCUMENT_DID_CHANGE)  # fmt: skip
+"""Notifications without which the server does not know the text of a document; ignored ones are shown to the user."""
+_INDEX = re.compile(r"\[\d+\]")
+
 _LONE_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
 
 
 class PromptServerProtocol(LanguageServerProtocol):
-    """pygls' protocol with two differences: params of promptls stay plain JSON, and every request gets one response.
+    """pygls' protocol with three differences.
 
-    pygls decodes messages inside `json.loads`, which loses the ID of an invalid request. It also converts params
-    without a registered type into named tuples, which renames keys.
+    Params of promptls stay plain JSON: pygls converts params without a registered type into named tuples, which renames
+    keys. Every request gets one response: pygls decodes messages inside `json.loads`, which loses the ID of an invalid
+    request. Inexact params are made valid by `conform`.
     """
+
+    opened_uri: Callable[[str], str] = staticmethod(lambda uri: uri)
+    """Returns the URI under which a document is open."""
+    root_params: lsp.InitializeParams
+    """Params of `initialize`, whose roots pygls does not see: it parses their URIs with urllib, which can fail."""
+
+    def __init__(self, server: Any, converter: Any) -> None:
+        super().__init__(server, converter)
+        self._client_initialized = False  # whether `initialized` was received
+        self._reported: set[tuple[str, str]] = set()  # (method, field) of what was logged as ignored
 
     def structure_message(self, data: Any) -> Any:
         """Return the message unchanged; `handle_body` decodes it."""
@@ -82,16 +103,35 @@ class PromptServerProtocol(LanguageServerProtocol):
         if is_request and method == lsp.INITIALIZE and self._workspace is not None:
             self._send_error(msg_id, INVALID_REQUEST, "The server is already initialized.")
             return
+        self._client_initialized = self._client_initialized or method == lsp.INITIALIZED
+        if is_request and not self._client_initialized and method not in (lsp.INITIALIZE, lsp.SHUTDOWN):
+            self._send_error(msg_id, NOT_INITIALIZED, "Send the notification initialized before the first request.")
+            return
         try:
+            if method != lsp.TEXT_DOCUMENT_DID_OPEN:
+                message = self._with_opened_uri(message)
             structured = self._deserialize(message, method, msg_id)
         except Exception as error:
-            log.info("invalid params of %s: %s", method, error)
+            log.warning("invalid params of %s: %s", method, error)
+            cause = f": {error}" if isinstance(error, InvalidMessage) else ""
             if is_request:
-                self._send_error(msg_id, JsonRpcInvalidParams.CODE, f"Invalid params for {method}.")
+                self._send_error(msg_id, JsonRpcInvalidParams.CODE, f"Invalid params for {method}{cause}.")
+            elif method in _TEXT_SYNC:
+                text = f"promptls ignored {method}{cause}. Reopen the document to synchronize its text."
+                self._server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, text))
             elif method is None and isinstance(msg_id, str | int):
                 self._handle_response(msg_id, error=lsp.ResponseError(INVALID_REQUEST, "Invalid response."))
             return
         super().handle_message(structured)
+
+    @lsp_method(lsp.INITIALIZE)
+    def lsp_initialize(self, params: lsp.InitializeParams) -> Generator[Any, Any, lsp.InitializeResult]:
+        """Initialize pygls without roots."""
+        self.root_params = params
+        result = yield from super().lsp_initialize(
+            attrs.evolve(params, root_uri=None, root_path=None, workspace_folders=None)
+        )
+        return result
 
     @lsp_method(lsp.WORKSPACE_EXECUTE_COMMAND)
     async def lsp_workspace__execute_command(self, params: lsp.ExecuteCommandParams) -> Any:  # type: ignore[override]
@@ -124,10 +164,37 @@ class PromptServerProtocol(LanguageServerProtocol):
         """Convert a message to pygls' classes, with params as plain JSON where promptls decodes them."""
         if method is not None and msg_id is not None and (method.startswith("promptls/") or method in LSP_FEATURES):
             return JsonRPCRequestMessage(msg_id, method, "2.0", message.get("params"))
+        if method in lsp.METHOD_TO_TYPES:
+            message = {**message, "params": self._conform(message.get("params"), str(method))}
         structured = super().structure_message(message)
         if method == lsp.WORKSPACE_EXECUTE_COMMAND:
             structured.params.arguments = (message.get("params") or {}).get("arguments") or []
         return structured
+
+    def _with_opened_uri(self, message: Json) -> Json:
+        """Return the message with the URI under which its document is open, if the client spells it differently."""
+        params = message.get("params")
+        if not isinstance(params, dict):
+            return message
+        for key in ("textDocument", "notebookDocument"):
+            document = params.get(key)
+            if isinstance(document, dict) and isinstance(uri := document.get("uri"), str):
+                opened = self.opened_uri(uri)
+                if opened != uri:
+                    return {**message, "params": {**params, key: {**document, "uri": opened}}}
+        return message
+
+    def _conform(self, params: Any, method: str) -> Any:
+        """Return valid params of an LSP method, and log once which fields were ignored."""
+        kind = lsp.METHOD_TO_TYPES[method][2]
+        if kind is None:
+            return None
+        valid, ignored = conform(params, kind)
+        new = [path for path in ignored if (method, _INDEX.sub("[]", path)) not in self._reported]
+        if new and len(self._reported) < MAX_REPORTED:
+            self._reported.update((method, _INDEX.sub("[]", path)) for path in new)
+            log.warning("ignored invalid fields of %s: %s", method, ", ".join(new[:MAX_REPORTED]))
+        return valid
 
     def _send_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
         if error is None and isinstance(result, dict | list):  # already plain JSON; pygls would convert it to classes

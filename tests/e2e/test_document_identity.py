@@ -1,0 +1,224 @@
+"""Identity of documents: one file under all spellings of its URI, and documents that are not files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from conftest import write_tree
+from lsp import Client, Json
+
+WORKSPACE = """
+-- src/app.py --
+MARK = "saved"
+-- src/[id]/page.py --
+MARK = "page"
+-- ignored/a.py --
+MARK = "hidden"
+-- .gitignore --
+ignored/
+-- .env --
+MARK=topsecret
+"""
+Start = Callable[..., Client]
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    top = tmp_path_factory.mktemp("identity")
+    root = write_tree(top / "root", WORKSPACE)
+    if os.name == "posix":
+        (top / "link").symlink_to(root)
+        (root / "inner").symlink_to("src")
+        (root / "notes.md").symlink_to(".env")
+        (top / "outside.py").write_text('MARK = "outside"\n')
+        (root / "out.py").symlink_to(top / "outside.py")
+    return root
+
+
+@pytest.fixture(scope="module")
+def client(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    client = Client(tmp_path_factory.mktemp("server") / "cache")
+    client.initialize(workspace)
+    client.wait_indexed()
+    yield client
+    client.kill()
+
+
+def build(client: Client, message: str, **context: object) -> Json:
+    budget = {"tokens": 4000, "counter": "chars4"}
+    return client.build(message, budget=budget, sections={"retrieval": False}, context=context)
+
+
+def quoted(result: Json) -> str:
+    """Return the part of a prompt before the question."""
+    return str(result["prompt"]).rsplit("# Question", 1)[0]
+
+
+def did_open(client: Client, uri: str, text: str, language: str = "python") -> None:
+    document = {"uri": uri, "languageId": language, "version": 1, "text": text}
+    client.notify("textDocument/didOpen", {"textDocument": document})
+
+
+def did_close(client: Client, uri: str) -> None:
+    client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+
+
+SPELLINGS = {
+    "encoded": lambda path: f"file://{quote(path)}",
+    "raw": lambda path: f"file://{path}",
+    "lower-case escapes": lambda path: f"file://{quote(path).replace('%5B', '%5b').replace('%5D', '%5d')}",
+    "encoded letters": lambda path: f"file://{quote(path).replace('page', '%70age')}",
+    "one slash": lambda path: f"file:{quote(path)}",
+    "localhost": lambda path: f"file://localhost{quote(path)}",
+    "dot": lambda path: f"file://{quote(path.replace('/src/', '/./src/./'))}",
+    "dots": lambda path: f"file://{quote(path.replace('/src/', '/src/../src/'))}",
+    "slashes": lambda path: f"file://{quote(path.replace('/src/', '//src///'))}",
+    "scheme": lambda path: f"FILE://{quote(path)}",
+    "fragment": lambda path: f"file://{quote(path)}#L1",
+    "root link": lambda path: f"file://{quote(path.replace('/root/', '/link/'))}",
+    "inner link": lambda path: f"file://{quote(path.replace('/src/', '/inner/'))}",
+    "plain path": lambda path: path,
+}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs symbolic links")
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_unsaved_text_is_used_for_any_spelling(client: Client, workspace: Path, spelling: str) -> None:
+    path = (workspace / "src/[id]/page.py").as_posix()
+    uri, usual = SPELLINGS[spelling](path), SPELLINGS["encoded"](path)
+    did_open(client, uri, 'MARK = "unsaved"\n')
+    for message, context in [
+        ("what is @src/[id]/page.py", {}),
+        ("what is @active", {"activeDocument": usual}),
+        ("what is @active", {"activeDocument": uri}),
+        ("what is @open", {"openDocuments": [usual, uri]}),
+        ("what is @selection", {"selection": {"uri": usual, "range": lines(0, 1)}}),
+    ]:
+        result = build(client, message, **context)
+        assert quoted(result).count('"unsaved"') == 1, message
+        assert {target["uri"] for target in result["mentions"][0]["targets"]} == {uri}
+    change = {"range": {"start": at(0, 8), "end": at(0, 15)}, "text": "changed"}
+    client.notify("textDocument/didChange", {"textDocument": {"uri": usual, "version": 2}, "contentChanges": [change]})
+    assert '"changed"' in quoted(build(client, "what is @src/[id]/page.py"))
+    did_close(client, usual)
+    assert '"page"' in quoted(build(client, "what is @src/[id]/page.py"))
+
+
+def at(line: int, character: int) -> Json:
+    return {"line": line, "character": character}
+
+
+def lines(first: int, end: int) -> Json:
+    return {"start": at(first, 0), "end": at(end, 0)}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs symbolic links")
+def test_linked_root_knows_documents_by_their_real_path(start: Start, workspace: Path) -> None:
+    link = workspace.parent / "link"
+    client = start(link)
+    client.wait_indexed()
+    client.open(workspace / "src/app.py", 'MARK = "unsaved"\n')
+    client.open(workspace / "src/new.py", 'MARK = "new"\n')
+    assert '"unsaved"' in quoted(build(client, "what is @src/app.py"))
+    assert '"new"' in quoted(build(client, "what is @src/new.py"))
+    assert '"unsaved"' in quoted(build(client, f"what is @{workspace}/src/app.py"))
+    assert '"page"' in quoted(build(client, f"what is @{workspace}/src/[id]/page.py"))
+    client.close_all()
+    assert '"saved"' in quoted(build(client, "what is @src/app.py"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs symbolic links")
+def test_file_open_twice_keeps_the_text_of_the_remaining_document(client: Client, workspace: Path) -> None:
+    by_link, by_path = f"file://{workspace}/inner/app.py", f"file://{workspace}/src/app.py"
+    did_open(client, by_path, 'MARK = "first"\n')
+    did_open(client, by_link, 'MARK = "second"\n')
+    assert '"second"' in quoted(build(client, "what is @src/app.py"))
+    did_close(client, by_link)
+    assert '"first"' in quoted(build(client, "what is @src/app.py"))
+    did_close(client, by_path)
+    assert '"saved"' in quoted(build(client, "what is @src/app.py"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs symbolic links")
+def test_open_document_moves_to_a_folder_that_is_added(start: Start, workspace: Path, tmp_path: Path) -> None:
+    client = start(write_tree(tmp_path / "first", "-- a.py --\nA = 1\n"))
+    client.wait_indexed()
+    client.open(workspace / "src/app.py", 'MARK = "unsaved"\n')
+    client.folders_changed([(workspace.parent / "link", "second")])
+    client.wait_indexed()
+    result = build(client, "what is @second:src/app.py")
+    assert '"unsaved"' in quoted(result)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs symbolic links")
+@pytest.mark.parametrize("name", ["notes.md", "out.py", ".env", "ignored/a.py"])
+def test_link_does_not_open_what_is_refused(client: Client, workspace: Path, name: str) -> None:
+    for top in (workspace, workspace.parent / "link"):
+        uri = f"file://{top}/{name}"
+        result = build(client, f"what is @{name} @active", activeDocument=uri)
+        assert "MARK" not in quoted(result)
+        assert {m["status"] for m in result["mentions"]} <= {"refused", "omitted"}
+
+
+OTHER_SCHEMES = [
+    "untitled:Untitled-1",
+    "untitled:/tmp/x.py",
+    "vscode-notebook-cell:/w/nb.ipynb#W0sZmlsZQ%3D%3D",
+    "zipfile:///a.zip::b.py",
+    "inmemory://model/1",
+    "buffer://scratch",
+    "output:log",
+    "vscode-vfs://github/o/r/app.py",
+    "file://server/share/x.py",
+    "file:///",
+    "http://[x",
+]
+
+
+@pytest.mark.parametrize("uri", OTHER_SCHEMES)
+def test_any_open_document_can_be_mentioned_by_kind(client: Client, uri: str) -> None:
+    did_open(client, uri, "def scratch():\n    return 'unsaved'\n")
+    selection = {"uri": uri, "range": lines(1, 2)}
+    for message in ("explain @active", "explain @selection", "explain @open", "explain @visible", "explain this file"):
+        result = build(client, message, activeDocument=uri, openDocuments=[uri], visibleDocuments=[uri])
+        if message == "explain @selection":
+            result = build(client, message, selection=selection)
+        assert "return 'unsaved'" in quoted(result), message
+        assert all(target["uri"] == uri for mention in result["mentions"] for target in mention["targets"])
+    did_close(client, uri)
+    result = build(client, "explain @active", activeDocument=uri)
+    assert result["mentions"][0]["status"] == "refused"
+    assert result["mentions"][0]["reason"]
+
+
+def test_document_of_another_scheme_is_not_a_file_of_the_same_name(client: Client) -> None:
+    did_open(client, "vscode-vfs://github/o/r/app.py", 'MARK = "remote"\n')
+    result = build(client, "what is @app.py", activeDocument="vscode-vfs://github/o/r/app.py")
+    assert '"saved"' in quoted(result)
+    did_close(client, "vscode-vfs://github/o/r/app.py")
+
+
+@pytest.mark.parametrize("name", [".env", "ignored/a.py"])
+def test_document_with_the_path_of_a_refused_file_is_refused(client: Client, workspace: Path, name: str) -> None:
+    uri = f"git:{workspace}/{name}?%7B%22ref%22%3A%22HEAD%22%7D"
+    did_open(client, uri, "MARK = 'old version'\n")
+    result = build(client, "what is @active, and this file", activeDocument=uri)
+    assert "old version" not in quoted(result)
+    assert result["mentions"][0]["status"] == "refused"
+    assert any("not included" in warning for warning in result["warnings"])
+    did_close(client, uri)
+
+
+def test_open_document_is_used_without_a_workspace_folder(start: Start, workspace: Path) -> None:
+    client = start()
+    client.wait_indexed()
+    uri = (workspace / "src/app.py").as_uri()
+    assert "MARK" not in quoted(build(client, "explain this file", activeDocument=uri))
+    client.open(workspace / "src/app.py", 'MARK = "unsaved"\n')
+    for message in ("explain this file", "explain @active", "explain @src/app.py"):
+        assert '"unsaved"' in quoted(build(client, message, activeDocument=uri)), message

@@ -1,0 +1,76 @@
+"""Sessions of editors: the `initialize` message of each, and what it sends until it exits.
+
+The messages in clients/ were recorded, or written from the sources that each file names. ROOT_URI, ROOT_PATH, ROOT_NAME
+and PROCESS_ID stand for the values of the test.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import write_tree
+from lsp import Client
+
+CLIENTS = sorted((Path(__file__).parent / "clients").glob("*.json"))
+ENCODINGS = {"neovim": "utf-8", "helix": "utf-8"}
+"""Position encoding by client; utf-16 for all others."""
+IGNORED = {"lsp4ij": ["initialize: capabilities.general.staleRequestSupport"]}
+"""Fields that lack a required part, by client."""
+CODE, UNSAVED = "TOTAL = 'saved'\n", "TOTAL = 'unsaved'\n"
+
+
+class Editor(Client):
+    """A client that sends messages as one editor does."""
+
+    def __init__(self, cache: Path, root: Path, file: Path) -> None:
+        super().__init__(cache)
+        recorded = json.loads(file.read_text())
+        text = json.dumps(recorded["initialize"]).replace('"PROCESS_ID"', str(os.getpid()))
+        for name, value in {"ROOT_URI": root.as_uri(), "ROOT_PATH": str(root), "ROOT_NAME": root.name}.items():
+            text = text.replace(name, value)
+        self.initialize_params = json.loads(text)
+        self.string_ids = recorded.get("stringIds", False)
+        self.empty_params = recorded.get("emptyParams", False)
+
+    def send(self, message: Any) -> None:
+        if self.string_ids and "method" in message and "id" in message:
+            message = {**message, "id": str(message["id"])}
+        if "method" in message and message.get("params") is None:
+            message = {key: value for key, value in message.items() if key != "params"}
+            if self.empty_params:
+                message["params"] = {}
+        super().send(message)
+
+    def wait_response(self, request: Any, timeout: float = 60) -> Any:
+        return super().wait_response(str(request) if self.string_ids else request, timeout)
+
+
+@pytest.mark.parametrize("file", CLIENTS, ids=[file.stem for file in CLIENTS])
+def test_session_of_editor(file: Path, tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "shop", f"-- cart.py --\n{CODE}-- ask.prompt.md --\n")
+    editor = Editor(tmp_path / "cache", root, file)
+    try:
+        capabilities = editor.request("initialize", editor.initialize_params)["capabilities"]
+        assert capabilities["positionEncoding"] == ENCODINGS.get(file.stem, "utf-16")
+        assert capabilities["textDocumentSync"]["change"] == 2
+        assert ("notebookDocumentSync" in capabilities) == (file.stem == "vscode")
+        editor.notify("initialized", {})
+        assert [r["name"] for r in editor.wait_indexed()["roots"]] == ["shop"]
+        editor.open(root / "cart.py", UNSAVED, version=0)
+        editor.open(root / "ask.prompt.md", "what is @car", version=0, language="markdown")
+        at_end = {"textDocument": {"uri": (root / "ask.prompt.md").as_uri()}, "position": {"line": 0, "character": 12}}
+        items = editor.request("textDocument/completion", at_end)["items"]
+        assert "@cart.py" in [item["textEdit"]["newText"] for item in items]
+        result = editor.build("what is @cart.py", budget={"tokens": 2000, "counter": "chars4"})
+        assert "'unsaved'" in result["prompt"]
+        assert [t["uri"] for t in result["mentions"][0]["targets"]] == [(root / "cart.py").as_uri()]
+        assert editor.stop() == 0
+        assert re.findall("ignored invalid fields of (.*)", editor.log_text()) == IGNORED.get(file.stem, [])
+    finally:
+        editor.kill()
