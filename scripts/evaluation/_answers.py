@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from evaluation._corpora import LARGE, Question
+from evaluation._corpora import LARGE, Question, voice
 
 HIT = 0.8
 """Share of the lines of an essential region that counts as a hit."""
@@ -56,11 +56,14 @@ def recall(question: Question, root: str, ranked: Sequence[Place]) -> dict[int, 
 
 
 def groups(questions: Sequence[Question]) -> dict[str, list[int]]:
-    """Return the indices of the questions by group: size, style and language."""
-    out: dict[str, list[int]] = {"all": list(range(len(questions)))}
-    out["small packages"] = [i for i, q in enumerate(questions) if q.corpus not in LARGE]
-    out["large packages"] = [i for i, q in enumerate(questions) if q.corpus in LARGE]
+    """Return the indices of the questions by group: size, style and language of the own ones, and other voices."""
+    own = [i for i, q in enumerate(questions) if voice(q) == "own"]
+    out: dict[str, list[int]] = {"all": own}
+    out["small packages"] = [i for i in own if questions[i].corpus not in LARGE]
+    out["large packages"] = [i for i in own if questions[i].corpus in LARGE]
     for name in ("style", "lang"):
-        for value in sorted({getattr(q, name) for q in questions}):
-            out[f"{name} {value}"] = [i for i, q in enumerate(questions) if getattr(q, name) == value]
+        for value in sorted({getattr(questions[i], name) for i in own}):
+            out[f"{name} {value}"] = [i for i in own if getattr(questions[i], name) == value]
+    for name in sorted({voice(q) for q in questions} - {"own"}):
+        out[f"voice {name}"] = [i for i, q in enumerate(questions) if voice(q) == name]
     return out

@@ -1,12 +1,14 @@
 """Questions with known answers, and the packages that they are about.
 
 data/*.jsonl contains the questions. Each names the regions that its answer needs: grade 2 is essential, 1 helpful.
+Files with questions about repositories can be added: see `add_options`.
 Packages are downloaded with the clients of their registries (pip, npm, apt-get) and checked by SHA-256. A folder that
 already contains them is used unchanged.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import os
@@ -62,6 +64,19 @@ class Question(Struct, frozen=True):
     gold: tuple[Gold, ...]
 
 
+class _RepositoryQuestion(Struct, frozen=True):
+    """One question about a repository at a commit."""
+
+    id: str
+    repo: str
+    commit: str
+    lang: str
+    style: str
+    question: str
+    gold: tuple[Gold, ...]
+    kind: str = ""
+
+
 class Corpus(Struct, frozen=True):
     """One package; its tree is the folder `strip_prefix` in the archive `file`."""
 
@@ -86,6 +101,37 @@ def questions() -> list[Question]:
     ]
     order = {name: i for i, name in enumerate(dict.fromkeys(q.corpus for q in found))}
     return sorted(found, key=lambda q: order[q.corpus])
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options `--corpora`, `--questions` and `--trees`."""
+    parser.add_argument("--corpora", type=Path, default=FOLDER, help="folder of the packages")
+    parser.add_argument("--questions", type=Path, nargs="*", default=[], help="files with questions about repositories")
+    parser.add_argument("--trees", type=Path, help="folder of their trees: OWNER+NAME@first 12 characters of the commit")
+
+
+def read_questions(options: argparse.Namespace) -> list[tuple[Path, list[Question]]]:
+    """Return the development questions and those of `--questions`, by tree."""
+    by_tree: dict[Path, list[Question]] = {}
+    for question in questions():
+        by_tree.setdefault(tree(question.corpus, options.corpora), []).append(question)
+    for file in options.questions:
+        for line in file.read_bytes().splitlines():
+            read = msgspec.json.decode(line, type=_RepositoryQuestion)
+            corpus = f"{read.repo.replace('/', '+')}@{read.commit[:12]}"
+            question = Question(read.id, corpus, read.lang, read.kind, read.style, read.question, read.gold)
+            by_tree.setdefault(options.trees / corpus, []).append(question)
+    return list(by_tree.items())
+
+
+def project(corpus: str) -> str:
+    """Return the project of a corpus, which is never in two folds: its name without the commit."""
+    return corpus.partition("@")[0]
+
+
+def voice(question: Question) -> str:
+    """Return who asks: "own" for the development questions, else the style."""
+    return question.style if "@" in question.corpus else "own"
 
 
 def tree(name: str, folder: Path) -> Path:

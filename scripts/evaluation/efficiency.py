@@ -1,6 +1,6 @@
 """Coverage against the tokens of the context, for thresholds of relevance and for filled budgets.
 
-`scripts/evaluate efficiency [--corpora FOLDER] [--shipped] [--thresholds P,…] [--write]` builds the prompts of the
+`scripts/evaluate efficiency [--corpora FOLDER] [--questions FILE … --trees FOLDER] [--shipped] [--thresholds P,…] [--write]` builds the prompts of the
 development questions with a budget of 8,000 tokens (characters / 4) and each threshold, and with smaller budgets that
 are filled.  Each package is ranked with weights that were fitted without it, unless `--shipped` is given.
 
@@ -38,7 +38,7 @@ Row = dict[str, float]
 def main(arguments: list[str]) -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(prog="scripts/evaluate efficiency")
-    parser.add_argument("--corpora", type=Path, default=corpora.FOLDER)
+    corpora.add_options(parser)
     parser.add_argument("--shipped", action="store_true")
     parser.add_argument("--thresholds", type=lambda text: tuple(map(float, text.split(","))), default=THRESHOLDS)
     parser.add_argument("--write", action="store_true", help="write the table for the documentation")
@@ -47,13 +47,14 @@ def main(arguments: list[str]) -> int:
         (corpora.DATA / "held_out.json").read_bytes(), type=list[tuple[list[str], RankerWeights]]
     )
     held_out = {package: weights for packages, weights in folds for package in packages}
-    questions = corpora.questions()
+    questions: list[corpora.Question] = []
     rows: list[dict[str, Row]] = []
-    for name in dict.fromkeys(q.corpus for q in questions):
-        with engine_of(corpora.tree(name, options.corpora)) as (engine, root):
-            strategy = RetrievalStrategy(weights=None if options.shipped else held_out[name])
+    for tree, asked in corpora.read_questions(options):
+        with engine_of(tree) as (engine, root):
+            strategy = RetrievalStrategy(weights=None if options.shipped else held_out[corpora.project(asked[0].corpus)])
             engine.services = structs.replace(engine.services, strategy=strategy)
-            rows += [dict(measured(engine, root, q, options.thresholds)) for q in questions if q.corpus == name]
+            rows += [dict(measured(engine, root, q, options.thresholds)) for q in asked]
+        questions += asked
     made = "\n\n".join(
         f"{group}\n\n{table([rows[i] for i in members])}"
         for group, members in answers.groups(questions).items()
@@ -61,7 +62,8 @@ def main(arguments: list[str]) -> int:
     )
     print(made)
     if options.write:
-        (corpora.DATA / "efficiency.md").write_text(table(rows) + "\n")
+        own = answers.groups(questions)["all"]
+        (corpora.DATA / "efficiency.md").write_text(table([rows[i] for i in own]) + "\n")
     return 0
 
 

@@ -1,6 +1,6 @@
 """Coverage of the needed code by prompts at several budgets, and recall of retrieval, on development questions.
 
-`scripts/evaluate retrieval [--corpora FOLDER] [--shipped] [--json FILE]` builds the prompts of all questions in
+`scripts/evaluate retrieval [--corpora FOLDER] [--questions FILE … --trees FOLDER] [--shipped] [--json FILE]` builds the prompts of all questions in
 data/*.jsonl at three budgets (tokens = characters / 4), which are filled. Each package is ranked with weights that were fitted without
 it (data/held_out.json). `--shipped` uses the shipped weights for all.
 """
@@ -35,7 +35,7 @@ Row = dict[str, float]
 def main(arguments: list[str]) -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(prog="scripts/evaluate retrieval")
-    parser.add_argument("--corpora", type=Path, default=corpora.FOLDER)
+    corpora.add_options(parser)
     parser.add_argument("--shipped", action="store_true")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--write", action="store_true", help="write the table for the documentation")
@@ -44,13 +44,14 @@ def main(arguments: list[str]) -> int:
         (corpora.DATA / "held_out.json").read_bytes(), type=list[tuple[list[str], RankerWeights]]
     )
     held_out = {package: weights for packages, weights in folds for package in packages}
-    questions = corpora.questions()
+    questions: list[corpora.Question] = []
     rows: list[Row] = []
-    for name in dict.fromkeys(q.corpus for q in questions):
-        with engine_of(corpora.tree(name, options.corpora)) as (engine, root):
-            strategy = RetrievalStrategy(weights=None if options.shipped else held_out[name])
+    for tree, asked in corpora.read_questions(options):
+        with engine_of(tree) as (engine, root):
+            strategy = RetrievalStrategy(weights=None if options.shipped else held_out[corpora.project(asked[0].corpus)])
             engine.services = structs.replace(engine.services, strategy=strategy)
-            rows += [measured(engine, root, q) for q in questions if q.corpus == name]
+            rows += [measured(engine, root, q) for q in asked]
+        questions += asked
     print(made := table(questions, rows))
     if options.write:
         (corpora.DATA / "quality.md").write_text(made.split("\n\n")[0] + "\n")

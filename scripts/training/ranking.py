@@ -1,9 +1,9 @@
-"""Train the ranking models: `scripts/train_ranking [--corpora FOLDER] [--semble FOLDER --trees FOLDER] [--write]`.
+"""Train the ranking models: `scripts/train_ranking [--questions FILE … --trees FOLDER] [--write]`.
 
-The candidate model is fitted to the development questions.  The file model is fitted to queries of a public benchmark
-in the format of semble (annotations and repos.json in FOLDER, a tree of each repository in --trees).  Printed figures
-are cross-validated by package.  With --write, weights fitted to all data go to the package, and the weights of each
-fold to the evaluation.  Requires scipy.
+Both models are fitted to the development questions and the questions of `--questions`, which are asked by other people:
+one voice alone teaches habits of that voice.  Printed figures are cross-validated by project.  With --write, weights
+fitted to all data go to the package, and the weights of each fold to the evaluation.  `--semble FOLDER` evaluates the
+file model on a public benchmark (annotations and repos.json in FOLDER).  Requires scipy.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -23,6 +24,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from promptls.index.client import IndexClient
+from promptls.index.snapshot import Snapshot
 from promptls.model import CancelToken
 from promptls.prompt.intent.detect import detect_intent
 from promptls.retrieval import file_ranking as of_files
@@ -79,20 +82,40 @@ def query_of(text: str) -> Query:
     return detect_intent(text, text).query
 
 
-def candidate_samples(questions: Sequence[corpora.Question], folder: Path) -> list[Sample]:
-    """Return the candidates of the development questions."""
-    out: list[Sample] = []
-    for name in dict.fromkeys(q.corpus for q in questions):
-        with opened(corpora.tree(name, folder)) as (index, snapshot, root):
-            for q in (q for q in questions if q.corpus == name):
-                features = describe_candidates(query_of(q.question), snapshot, index, CandidateLimits(), CancelToken())
+def collect_samples(
+    by_tree: Iterable[tuple[Path, Sequence[corpora.Question]]],
+) -> tuple[list[Sample], list[Sample]]:
+    """Return the candidates of the questions about each tree, and the candidate files of the same questions."""
+    candidates: list[Sample] = []
+    files: list[Sample] = []
+    for tree, questions in by_tree:
+        with opened(tree) as (index, snapshot, root):
+            for q in questions:
+                query, group = query_of(q.question), corpora.project(q.corpus)
+                features = describe_candidates(query, snapshot, index, CandidateLimits(), CancelToken())
                 if features is None:
                     continue
                 places = tuple((u.entry.path, u.span.start, u.span.end) for u in features.candidates)
                 labels = np.array([_grade(q, root, place) for place in places], np.float32)
-                out.append(Sample(name, features.values, labels, places, root, q))
-        print(f"{name}: {sum(s.group == name for s in out)} questions", flush=True)
-    return out
+                candidates.append(Sample(group, features.values, labels, places, root, q))
+                targets = tuple(dict.fromkeys(gold.path for gold in q.gold))
+                if (sample := _file_sample(query, group, targets, index, snapshot)) is not None:
+                    files.append(sample)
+        print(f"{tree.name}: {len(questions)} questions", flush=True)
+    return candidates, files
+
+
+def _file_sample(
+    query: Query, group: str, targets: tuple[str, ...], index: IndexClient, snapshot: Snapshot
+) -> Sample | None:
+    """Return the candidate files of a search, None without candidates."""
+    features = describe_candidates(query, snapshot, index, SEARCH_LIMITS, CancelToken())
+    if features is None:
+        return None
+    paths, values = of_files.extract_file_features(query, features)
+    names = tuple(snapshot.files[path].name for path in paths)
+    labels = np.array([2.0 * any(_same(name, target) for target in targets) for name in names], np.float32)
+    return Sample(group, values, labels, target_files=targets, paths=names)
 
 
 def _grade(question: corpora.Question, root: str, place: answers.Place) -> int:
@@ -106,25 +129,20 @@ def _grade(question: corpora.Question, root: str, place: answers.Place) -> int:
     return best
 
 
-def file_samples(benchmark: Path, trees: Path) -> list[Sample]:
-    """Return the candidate files of the public queries."""
+def benchmark_samples(benchmark: Path, trees: Path) -> list[Sample]:
+    """Return the candidate files of the queries of the public benchmark whose repository is in `trees`."""
     out: list[Sample] = []
     for repo in json.loads((benchmark / "repos.json").read_text()):
-        dead = set(repo.get("dead_queries", []))
+        if not (trees / repo["name"]).is_dir():
+            print(f"{repo['name']}: no tree")
+            continue
         with opened(trees / repo["name"]) as (index, snapshot, _):
             for entry in json.loads((benchmark / "annotations" / f"{repo['name']}.json").read_text()):
-                if entry["query"] in dead:
-                    continue
-                query = query_of(entry["query"])
-                features = describe_candidates(query, snapshot, index, SEARCH_LIMITS, CancelToken())
-                if features is None:
-                    continue
-                paths, values = of_files.extract_file_features(query, features)
                 both = [*entry.get("relevant", []), *entry.get("secondary", [])]
                 targets = tuple(t if isinstance(t, str) else t["path"] for t in both)
-                names = tuple(snapshot.files[path].name for path in paths)
-                labels = np.array([2.0 * any(_same(name, t) for t in targets) for name in names], np.float32)
-                out.append(Sample(repo["name"], values, labels, target_files=targets, paths=names))
+                sample = _file_sample(query_of(entry["query"]), repo["name"], targets, index, snapshot)
+                if sample is not None and entry["query"] not in repo.get("dead_queries", []):
+                    out.append(sample)
     return out
 
 
@@ -313,56 +331,57 @@ def _table(samples: Sequence[Sample], scores: Sequence[Floats], ablation: bool) 
         print(text, flush=True)
         return text
 
+    by_voice: dict[str, list[int]] = defaultdict(list)
+    for i, sample in enumerate(samples):
+        assert sample.question is not None
+        by_voice[corpora.voice(sample.question)].append(i)
+
+    def quality(rows: Sequence[Floats], name: str = "own") -> str:
+        members = by_voice[name]
+        return estimate_quality([samples[i] for i in members], [rows[i] for i in members])
+
     yield row("| features | @4000 | @8000 | @20000 |" + "".join(f" recall@{d} |" for d in answers.DEPTHS))
     yield row("|---" * (4 + len(answers.DEPTHS)) + "|")
-    yield row(f"| all {len(FEATURE_NAMES)} | {estimate_quality(samples, scores)} |")
+    yield row(f"| all {len(FEATURE_NAMES)} | {quality(scores)} |")
     for name, title in (
         ("prior", "keyword and meaning added up"),
         ("similarity", "meaning alone"),
         ("body", "BM25 alone"),
     ):
         baseline = [5.0 * s.values[:, FEATURE_NAMES.index(name)].astype(np.float64) for s in samples]
-        yield row(f"| {title} | {estimate_quality(samples, baseline)} |")
+        yield row(f"| {title} | {quality(baseline)} |")
     for family, parts in FEATURE_GROUPS.items() if ablation else ():
         left = [i for i, name in enumerate(FEATURE_NAMES) if not any(part in name for part in parts)]
         without, _ = cross_validate(samples, lambda s, left=left: fit_candidates(s, left), FEATURE_NAMES)  # type: ignore[misc]
-        yield row(f"| without {family} | {estimate_quality(samples, without)} |")
+        yield row(f"| without {family} | {quality(without)} |")
+    for name in sorted(by_voice.keys() - {"own"}):
+        print(f"| questions of {name} | {quality(scores, name)} |", flush=True)
 
 
 def main(arguments: list[str]) -> int:
     """Print the tables; with --write, also write the weights."""
     parser = argparse.ArgumentParser(prog="scripts/train_ranking")
-    parser.add_argument("--corpora", type=Path, default=corpora.FOLDER)
-    parser.add_argument("--semble", type=Path)
-    parser.add_argument("--trees", type=Path)
+    corpora.add_options(parser)
+    parser.add_argument("--semble", type=Path, help="folder of the public benchmark, which is only evaluated")
+    parser.add_argument("--semble-trees", type=Path, help="folder of its repositories")
     parser.add_argument("--ablation", action="store_true")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args(arguments)
-    samples = candidate_samples(corpora.questions(), options.corpora)
+    samples, file_samples = collect_samples(corpora.read_questions(options))
     scores, by_fold = cross_validate(samples, fit_candidates, FEATURE_NAMES)
     table = list(_table(samples, scores, options.ablation))
     by_fold_calibration = _cross_validate_calibration(samples, scores)
-    units = LinearModel(_rounded(fit_candidates(samples)))
-    files = (
-        msgspec.json.decode(WEIGHTS_FILE.read_bytes(), type=RankerWeights).files
-        if WEIGHTS_FILE.is_file()
-        else LinearModel({})
-    )
+    candidates = LinearModel(_rounded(fit_candidates(samples)))
+    files = LinearModel(_rounded(fit(file_samples, of_files.FILE_FEATURE_NAMES, RIDGE_FILES, {})))
     if options.semble:
-        queries = file_samples(options.semble, options.trees)
-        ranked, _ = cross_validate(
-            queries, lambda s: fit(s, of_files.FILE_FEATURE_NAMES, RIDGE_FILES, {}), of_files.FILE_FEATURE_NAMES
-        )
-        scores = [ndcg(s, r) for s, r in zip(queries, ranked, strict=True)]
-        print(f"files: NDCG@10 {np.mean(scores):.4f} over {len(scores)} queries, cross-validated by repository")
-        files = LinearModel(_rounded(fit(queries, of_files.FILE_FEATURE_NAMES, RIDGE_FILES, {})))
+        queries = benchmark_samples(options.semble, options.semble_trees)
+        ranked = [ndcg(s, files.score(s.values, of_files.FILE_FEATURE_NAMES)) for s in queries]
+        print(f"files: NDCG@10 {np.mean(ranked):.4f} over {len(ranked)} queries of the benchmark, not fitted to it")
     if options.write and options.ablation:
         (corpora.DATA / "ablation.md").write_text("\n".join(table) + "\n")
     if options.write:
-        WEIGHTS_FILE.write_bytes(
-            msgspec.json.format(msgspec.json.encode(RankerWeights(units, files, calibrate(samples, scores))), indent=1)
-            + b"\n"
-        )
+        weights = RankerWeights(candidates, files, calibrate(samples, scores))
+        WEIGHTS_FILE.write_bytes(msgspec.json.format(msgspec.json.encode(weights), indent=1) + b"\n")
         held = [
             (packages, RankerWeights(LinearModel(_rounded(w)), files, calibration))
             for (packages, w), calibration in zip(by_fold, by_fold_calibration, strict=True)

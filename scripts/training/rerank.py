@@ -53,10 +53,10 @@ class Example(Struct, frozen=True):
 def main(arguments: list[str]) -> int:
     """Fit, print and optionally write the weights."""
     parser = argparse.ArgumentParser(prog="scripts/train_rerank")
-    parser.add_argument("--corpora", type=Path, default=corpora.FOLDER)
+    corpora.add_options(parser)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args(arguments)
-    examples = list(_examples(options.corpora))
+    examples = list(_examples(options))
     predicted = cross_validated(examples)
     p, truth = np.concatenate(predicted), np.concatenate([e.needed for e in examples])
     before = np.concatenate([1 / (1 + np.exp(-e.features[:, 0])) for e in examples])
@@ -80,10 +80,10 @@ def main(arguments: list[str]) -> int:
 
 def cross_validated(examples: Sequence[Example]) -> list[Floats]:
     """Return the probabilities of the items of each example, fitted without its package."""
-    names = sorted({example.question.corpus for example in examples})
+    names = sorted({corpora.project(example.question.corpus) for example in examples})
     fold = {name: number % FOLDS for number, name in enumerate(names)}
-    weights = [fit([e for e in examples if fold[e.question.corpus] != number]) for number in range(FOLDS)]
-    return [_probabilities(e.features, weights[fold[e.question.corpus]]) for e in examples]
+    weights = [fit([e for e in examples if fold[corpora.project(e.question.corpus)] != number]) for number in range(FOLDS)]
+    return [_probabilities(e.features, weights[fold[corpora.project(e.question.corpus)]]) for e in examples]
 
 
 class Bin(Struct, frozen=True):
@@ -183,16 +183,16 @@ def _calibration_error(p: Floats, truth: Floats, bins: int = 10) -> float:
     return float(sum(len(b) * abs(p[b].mean() - truth[b].mean()) for b in order if len(b)) / max(1, len(p)))
 
 
-def _examples(folder: Path) -> Iterator[Example]:
+def _examples(options: argparse.Namespace) -> Iterator[Example]:
     folds = msgspec.json.decode(
         (corpora.DATA / "held_out.json").read_bytes(), type=list[tuple[list[str], RankerWeights]]
     )
     held_out = {package: weights for packages, weights in folds for package in packages}
-    questions = corpora.questions()
-    for name in dict.fromkeys(q.corpus for q in questions):
-        with engine_of(corpora.tree(name, folder)) as (engine, root):
-            engine.services = structs.replace(engine.services, strategy=RetrievalStrategy(weights=held_out[name]))
-            yield from (_example(engine, root, q) for q in questions if q.corpus == name)
+    for tree, questions in corpora.read_questions(options):
+        with engine_of(tree) as (engine, root):
+            weights = held_out[corpora.project(questions[0].corpus)]
+            engine.services = structs.replace(engine.services, strategy=RetrievalStrategy(weights=weights))
+            yield from (_example(engine, root, q) for q in questions)
 
 
 def _example(engine: Engine, root: str, question: corpora.Question) -> Example:

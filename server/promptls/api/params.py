@@ -165,6 +165,7 @@ class SearchParams(Params, frozen=True):
     limit: int = 20
     paths: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
+    group_by: Literal["none", "file"] = "none"
 
 
 class ReindexParams(Params, frozen=True):

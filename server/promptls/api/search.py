@@ -34,7 +34,8 @@ def search(engine: Engine, params: protocol.SearchParams, token: CancelToken) ->
         complete=engine.index_complete,
     )
     with engine.index.foreground():
-        found = retrieval.search(query, snapshot, engine.index, services.strategy, token, paths)
+        find = retrieval.search_by_file if params.group_by == "file" else retrieval.search
+        found = find(query, snapshot, engine.index, services.strategy, token, paths)
     items = [i for i in found.items if not params.kinds or i.kind in params.kinds]
     hits = [encode_item(item, snapshot) for item in items[: params.limit]]
     return redact_result({"hits": hits, "index": encode_index_state(engine.index.state())})

@@ -11,6 +11,15 @@ from promptls.retrieval.retrieve import (
     retrieve,
     score_first_stage,
     search,
+    search_by_file,
 )
 
-__all__ = ["RetrievalIndex", "RetrievalResult", "RetrievalStrategy", "retrieve", "score_first_stage", "search"]
+__all__ = [
+    "RetrievalIndex",
+    "RetrievalResult",
+    "RetrievalStrategy",
+    "retrieve",
+    "score_first_stage",
+    "search",
+    "search_by_file",
+]

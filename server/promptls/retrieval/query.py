@@ -14,6 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.index import STOP_WORDS, find_words, tokenize
+from promptls.retrieval import report as reports
+from promptls.retrieval.report import split_report
 
 _QUOTED = re.compile(r"`([^`\n]{2,80})`|\"([^\"\n]{2,80})\"|'([\w.:/-]{2,80})'")
 # The look-behind starts each match at the beginning of a word, which keeps long words linear.
@@ -51,10 +53,14 @@ class Query(Struct, frozen=True):
     excluded: tuple[str, ...] = ()  # search terms that the question excludes, not in `terms`
     corrected: tuple[tuple[str, str], ...] = ()  # (word as typed, name or word of the workspace)
     expanded: tuple[tuple[str, float], ...] = ()  # (term, weight below 1) added by query expansion
+    title: str = ""  # first line of a report, which is embedded separately
+    term_weights: tuple[tuple[str, float], ...] = ()  # terms with a weight other than 1
 
 
 def parse_query(text: str) -> Query:
     """Return the query for a question."""
+    report = split_report(text)
+    text = report.text
     words_ = find_words(text)
     term_counts = Counter(tokenize(text))
     spelled, pairs = tuple(dict.fromkeys(_code_names(text, words_))), tuple(dict.fromkeys(_word_pairs(words_)))
@@ -70,7 +76,16 @@ def parse_query(text: str) -> Query:
         about_tests=bool(_TEST_TOPIC.search(text)),
         seeks_tests=bool(_TEST_SEARCH.search(text)),
         about_docs=bool(_DOCS_TOPIC.search(text)),
+        title=report.title,
+        term_weights=tuple(_term_weights(report)) if report.title else (),
     )
+
+
+def _term_weights(report: reports.Report) -> Iterable[tuple[str, float]]:
+    """Yield the terms that do not occur in the title of a report, with their weights."""
+    title, prose = set(tokenize(report.title)), set(tokenize(report.prose))
+    yield from ((term, reports.PROSE_WEIGHT) for term in sorted(prose - title))
+    yield from ((term, reports.CODE_WEIGHT) for term in sorted(set(tokenize(report.code)) - prose - title))
 
 
 def exclude_words(query: Query, excluded_words: Iterable[str]) -> Query:

@@ -13,7 +13,7 @@ from promptls.index import EXACT_MAX_ROWS, IndexReader, Snapshot
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.model import CancelToken, Item, Origin
 from promptls.model.prompt_documents import is_prompt_document
-from promptls.retrieval import scorers
+from promptls.retrieval import report, scorers
 from promptls.retrieval.candidates import SEARCH_LIMITS, CandidateLimits, SearchScope, generate_candidates, search_scope
 from promptls.retrieval.data_files import data_factors
 from promptls.retrieval.features import FEATURE_NAMES, NAME_BONUS, PATH_BONUS, CandidateFeatures, extract_features
@@ -68,14 +68,26 @@ def score_first_stage(
     Raises:
         Cancelled: The token is set.
     """
-    vector = index.query_vector(query.text) if query.text.strip() else None
+    vector = _query_vector(query, index)
     token.check()
     reader = index.reader()
     scope = None if paths is None else search_scope(paths, snapshot, reader)
     rows = scope.rows if scope is not None and len(scope.rows) <= EXACT_MAX_ROWS else scorers.NO_ROWS
-    scores = scorers.score_rows(query.terms, vector, reader, rows)
+    scores = scorers.score_rows(query.terms, vector, reader, rows, dict(query.term_weights))
     token.check()
     return FirstStageResult(reader, scores, scope)
+
+
+def _query_vector(query: Query, index: RetrievalIndex) -> NDArray[np.float32] | None:
+    """Return the embedding of a question; a report has the mean of the vectors of its title and of its whole text."""
+    if not query.text.strip():
+        return None
+    vector = index.query_vector(query.text)
+    title = index.query_vector(query.title) if query.title else None
+    if vector is None or title is None:
+        return vector
+    mixed = report.TITLE_SHARE * title + (1 - report.TITLE_SHARE) * vector
+    return np.asarray(mixed / max(1e-9, float(np.linalg.norm(mixed))), np.float32)
 
 
 def describe_candidates(
@@ -133,17 +145,37 @@ def search(
     token: CancelToken,
     paths: Iterable[str] | None = None,
 ) -> RetrievalResult:
+    """Return regions for a search, best first; more candidates are considered than for a prompt.
+
+    Raises:
+        Cancelled: The token is set.
+    """
+    features = describe_candidates(query, snapshot, index, strategy.search_limits, token, paths)
+    return RetrievalResult(tuple(_rank_candidates(query, features, strategy)) if features is not None else ())
+
+
+def search_by_file(
+    query: Query,
+    snapshot: Snapshot,
+    index: RetrievalIndex,
+    strategy: RetrievalStrategy,
+    token: CancelToken,
+    paths: Iterable[str] | None = None,
+) -> RetrievalResult:
     """Return regions for a search: the best region of each file, best file first, then all other regions.
 
     If a file defines a name that the query contains in code style, that definition is its best region.
+
+    Raises:
+        Cancelled: The token is set.
     """
     features = describe_candidates(query, snapshot, index, strategy.search_limits, token, paths)
     if features is None:
         return RetrievalResult(())
     items = _rank_candidates(query, features, strategy)
-    paths, values = extract_file_features(query, features)
+    file_paths, values = extract_file_features(query, features)
     file_scores = (strategy.weights or bundled_weights()).files.score(values, FILE_FEATURE_NAMES)
-    rank = {path: i for i, (_, path) in enumerate(sorted(zip(-np.round(file_scores, 6), paths, strict=True)))}
+    rank = {path: i for i, (_, path) in enumerate(sorted(zip(-np.round(file_scores, 6), file_paths, strict=True)))}
     name_matches = {
         (c.entry.path, c.span): (c.spelled, c.symbol is not None and c.symbol.kind in TYPE_KINDS)
         for c in features.candidates

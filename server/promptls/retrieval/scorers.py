@@ -6,7 +6,7 @@ rows only; `candidates` maps rows to chunks of files.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ SIMILARITY_NOISE = 0.02
 SCALE_RANK = 100
 """Rank whose score is 0 on a score scale; the best score is 1."""
 NO_ROWS = np.zeros(0, np.int64)
+NO_WEIGHTS: Mapping[str, float] = {}
 _SAMPLE_SIZE = 4_000
 """Number of sampled scores that bound the score at a rank."""
 
@@ -93,7 +94,11 @@ class FirstStageScores(Struct, frozen=True):
 
 
 def score_rows(
-    terms: Sequence[str], vector: Floats | None, reader: IndexReader, exact_rows: Numbers = NO_ROWS
+    terms: Sequence[str],
+    vector: Floats | None,
+    reader: IndexReader,
+    exact_rows: Numbers = NO_ROWS,
+    term_weights: Mapping[str, float] = NO_WEIGHTS,
 ) -> FirstStageScores:
     """Score all rows of the index, or a selection of a very large index.
 
@@ -106,12 +111,13 @@ def score_rows(
         term for term in check_each(terms) if len(found[term].rows) or len(reader.path_postings(term).rows)
     )
     postings = tuple(found[term] for term in known_terms)
-    idf = np.array([reader.idf(t) for t in known_terms], np.float32)
+    weights = np.array([term_weights.get(t, 1.0) for t in known_terms], np.float32)
+    idf = weights * np.array([reader.idf(t) for t in known_terms], np.float32)
     bodies = np.zeros(len(reader), np.float32)
     for weight, posting in zip(idf, postings, strict=True):
         _add_bm25(bodies, posting, weight, reader.lengths, reader.mean_length)
     path = _path_bm25(known_terms, idf, reader)
-    term_in_file, file_bm25 = _file_bm25(known_terms, postings, reader)
+    term_in_file, file_bm25 = _file_bm25(known_terms, weights, postings, reader)
     scored = (
         ScoredRows(RowSelection(), np.zeros(len(reader), np.float32))
         if compared is None
@@ -191,7 +197,7 @@ def _path_bm25(terms: Sequence[str], idf: Floats, reader: IndexReader) -> Floats
 
 
 def _file_bm25(
-    terms: Sequence[str], postings: Sequence[Postings], reader: IndexReader
+    terms: Sequence[str], weights: Floats, postings: Sequence[Postings], reader: IndexReader
 ) -> tuple[NDArray[np.bool_], Floats]:
     """Return the terms in the chunks of each file, and BM25 with files as texts, divided by the best score."""
     n = len(reader.path_lengths)
@@ -201,13 +207,13 @@ def _file_bm25(
     file_count = max(1, int(is_live.sum()))
     mean_length = max(1.0, float(length[is_live].sum()) / file_count)
     norm = bm25.length_norm(length, mean_length, BM25_K1, BM25_B).astype(np.float32)
-    for term, posting, has_term in zip(terms, postings, term_in_file, strict=True):
+    for term, weight, posting, has_term in zip(terms, weights, postings, term_in_file, strict=True):
         counts = np.bincount(reader.file_ids.take(posting.rows), posting.counts, n).astype(np.float64, copy=False)
         np.greater(counts, 0, out=has_term)
         names = reader.path_postings(term)
         counts[names.rows] += names.counts
         where = np.flatnonzero((counts > 0) & is_live)
-        idf = np.float64(bm25.inverse_document_frequency(file_count, len(where)))
+        idf = np.float64(weight) * np.float64(bm25.inverse_document_frequency(file_count, len(where)))
         out[where] += idf * _saturate(counts[where], norm[where])
     best = float(out.max(initial=0.0))
     return term_in_file, out / best if best > 0 else out
