@@ -107,7 +107,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options `--corpora`, `--questions` and `--trees`."""
     parser.add_argument("--corpora", type=Path, default=FOLDER, help="folder of the packages")
     parser.add_argument("--questions", type=Path, nargs="*", default=[], help="files with questions about repositories")
-    parser.add_argument("--trees", type=Path, help="folder of their trees: OWNER+NAME@first 12 characters of the commit")
+    parser.add_argument(
+        "--trees", type=Path, help="folder of their trees: OWNER+NAME@first 12 characters of the commit"
+    )
 
 
 def read_questions(options: argparse.Namespace) -> list[tuple[Path, list[Question]]]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -51,7 +50,9 @@ def main(arguments: list[str]) -> int:
     rows: list[dict[str, Row]] = []
     for tree, asked in corpora.read_questions(options):
         with engine_of(tree) as (engine, root):
-            strategy = RetrievalStrategy(weights=None if options.shipped else held_out[corpora.project(asked[0].corpus)])
+            strategy = RetrievalStrategy(
+                weights=None if options.shipped else held_out[corpora.project(asked[0].corpus)]
+            )
             engine.services = structs.replace(engine.services, strategy=strategy)
             rows += [dict(measured(engine, root, q, options.thresholds)) for q in asked]
         questions += asked

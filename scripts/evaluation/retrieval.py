@@ -48,7 +48,9 @@ def main(arguments: list[str]) -> int:
     rows: list[Row] = []
     for tree, asked in corpora.read_questions(options):
         with engine_of(tree) as (engine, root):
-            strategy = RetrievalStrategy(weights=None if options.shipped else held_out[corpora.project(asked[0].corpus)])
+            strategy = RetrievalStrategy(
+                weights=None if options.shipped else held_out[corpora.project(asked[0].corpus)]
+            )
             engine.services = structs.replace(engine.services, strategy=strategy)
             rows += [measured(engine, root, q) for q in asked]
         questions += asked

@@ -53,6 +53,8 @@ LOWER_BOUNDS = {
 Positive evidence must not reduce a score, and the training questions contain too few short questions and too few exact
 names to learn these weights.
 """
+LOWER_BOUNDS_FILES = {"only_stem": 1.0}
+"""The same for files; no training question is a single word."""
 TOKEN_COST_EXPONENT = 0.75
 """As in profiles/default.toml, in units of the raw score."""
 PROMPT_TOKENS, FENCE_TOKENS = 250, 16
@@ -372,7 +374,7 @@ def main(arguments: list[str]) -> int:
     table = list(_table(samples, scores, options.ablation))
     by_fold_calibration = _cross_validate_calibration(samples, scores)
     candidates = LinearModel(_rounded(fit_candidates(samples)))
-    files = LinearModel(_rounded(fit(file_samples, of_files.FILE_FEATURE_NAMES, RIDGE_FILES, {})))
+    files = LinearModel(_rounded(fit(file_samples, of_files.FILE_FEATURE_NAMES, RIDGE_FILES, LOWER_BOUNDS_FILES)))
     if options.semble:
         queries = benchmark_samples(options.semble, options.semble_trees)
         ranked = [ndcg(s, files.score(s.values, of_files.FILE_FEATURE_NAMES)) for s in queries]

@@ -82,7 +82,9 @@ def cross_validated(examples: Sequence[Example]) -> list[Floats]:
     """Return the probabilities of the items of each example, fitted without its package."""
     names = sorted({corpora.project(example.question.corpus) for example in examples})
     fold = {name: number % FOLDS for number, name in enumerate(names)}
-    weights = [fit([e for e in examples if fold[corpora.project(e.question.corpus)] != number]) for number in range(FOLDS)]
+    weights = [
+        fit([e for e in examples if fold[corpora.project(e.question.corpus)] != number]) for number in range(FOLDS)
+    ]
     return [_probabilities(e.features, weights[fold[corpora.project(e.question.corpus)]]) for e in examples]
 
 

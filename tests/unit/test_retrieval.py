@@ -15,7 +15,7 @@ from promptls.index.search.analyzer import tokenize
 from promptls.index.search.row_batch import build_rows, quantize
 from promptls.index.snapshot import Snapshot
 from promptls.model import CancelToken
-from promptls.retrieval import RetrievalStrategy, retrieve, search
+from promptls.retrieval import RetrievalStrategy, retrieve, search, search_by_file
 from promptls.retrieval import file_ranking as of_files
 from promptls.retrieval.calibration import Calibration, calibration_features
 from promptls.retrieval.candidates import CandidateLimits
@@ -133,7 +133,8 @@ def test_empty_workspace_has_no_results(tmp_path: Path) -> None:
     snapshot = snapshot_of("", tmp_path)
     result = retrieve(parse_query("anything"), snapshot, _Nothing(), RetrievalStrategy(), CancelToken())
     assert result.items == ()
-    assert search(parse_query("anything"), snapshot, _Nothing(), RetrievalStrategy(), CancelToken()).items == ()
+    for how in (search, search_by_file):
+        assert how(parse_query("anything"), snapshot, _Nothing(), RetrievalStrategy(), CancelToken()).items == ()
 
 
 class _Nothing(IndexedSnapshot):
@@ -143,8 +144,17 @@ class _Nothing(IndexedSnapshot):
         self._index = ChunkIndex()
 
 
-def test_search_shows_best_region_of_each_file_first(shop: Snapshot) -> None:
-    result = search(
+def test_search_is_sorted_by_score(shop: Snapshot) -> None:
+    found = search(
+        parse_query("amount after a reduction"), shop, IndexedSnapshot(shop), RetrievalStrategy(), CancelToken()
+    ).items
+    scores = [item.score for item in found]
+    assert scores == sorted(scores, reverse=True)
+    assert len({item.path for item in found}) < len(found)
+
+
+def test_search_by_file_shows_best_region_of_each_file_first(shop: Snapshot) -> None:
+    result = search_by_file(
         parse_query("amount after a reduction"), shop, IndexedSnapshot(shop), RetrievalStrategy(), CancelToken()
     ).items
     files = [item.path for item in result]
@@ -157,7 +167,8 @@ def test_search_shows_best_region_of_each_file_first(shop: Snapshot) -> None:
 def test_search_for_name_shows_its_definition(tmp_path: Path) -> None:
     text = "-- router.py --\nclass Router:\n    '''Routes.'''\n\n    def add_router_route(self, router):\n"
     text += "        if router:\n            return router.router\n        return self.router\n-- use.py --\nrouter = Router()\n"
-    assert ranked("Router", snapshot_of(text, tmp_path), how=search)[0] == "Router"
+    for how in (search, search_by_file):
+        assert ranked("Router", snapshot_of(text, tmp_path), how=how)[0] == "Router"
 
 
 def test_row_order_does_not_affect_results(shop: Snapshot) -> None:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from promptls.index import EXACT_MAX_ROWS, IndexReader, Snapshot
@@ -147,11 +148,19 @@ def search(
 ) -> RetrievalResult:
     """Return regions for a search, best first; more candidates are considered than for a prompt.
 
+    If the query is one name, its definitions are first, with the best score.
+
     Raises:
         Cancelled: The token is set.
     """
     features = describe_candidates(query, snapshot, index, strategy.search_limits, token, paths)
-    return RetrievalResult(tuple(_rank_candidates(query, features, strategy)) if features is not None else ())
+    items = _rank_candidates(query, features, strategy) if features is not None else []
+    name = query.text.strip()
+    if items and name in query.code_names:
+        best = items[0].score
+        defined = [replace(item, score=best) for item in items if item.symbol.rpartition(".")[2] == name]
+        items = defined + [item for item in items if item.symbol.rpartition(".")[2] != name]
+    return RetrievalResult(tuple(items))
 
 
 def search_by_file(
