@@ -20,10 +20,10 @@ _INSERT = (
     r"\s*values\s*)\("
 )
 """The columns of an SQL statement and the start of its first row, in the syntax of RE2."""
-_CELL = r"[ \t]*[\"'`*]{0,2}[\w .-]{0,40}[\"'`*]{0,2}[ \t]*"
+_CELL = r"[ \t]*[\"'`*]*[\w .-]*[\"'`*]*[ \t]*"
 _HEADER = (
-    rf"(?mi)^{_CELL}(?:[|,;\t]{_CELL}){{0,12}}(?:{'|'.join(KEYWORDS)})[\w -]{{0,12}}[\"'`*]{{0,2}}[ \t]*"
-    rf"(?:[|,;\t]{_CELL}){{0,12}}\r?\n"
+    rf"(?mi)^{_CELL}(?:[|,;\t]{_CELL})*(?:{'|'.join(KEYWORDS)})[\w -]{{0,12}}[\"'`*]*[ \t]*"
+    rf"(?:[|,;\t]{_CELL})*\r?\n"
 )
 """A line of short cells, one of which has the name of a secret, in the syntax of RE2."""
 _ITEM = re.compile(

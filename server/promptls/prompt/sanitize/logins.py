@@ -33,7 +33,7 @@ _HEAD = (
     r"(?i:log_?[io]n|sign_?[io]n|auth|cred|connect|conn\b|session|client|database|db\b|dial|open|unlock|account|user|broker|pool"
     r"|sendline|decrypt|passw)"
     r"\w{0,40}(?:(?:::|\.|->)\w{1,24}){0,2}!?(?:<[\w, ]{0,40}>)?"
-    r"""(?:\s?\(|[ \t]["']|["']?\]?[ \t]{0,8}(?::[ \t]?\w{1,24}(?:\[\])?[ \t]{0,2})?(?:=>|:=|=|:|<-)[ \t]{0,4}(?:new[ ])?(?:\[\d{0,2}\])?(?:[\w.:<>]{0,32}(?:\[\]|!)?[ ]?)?[(\[{])"""
+    r"""(?:\s?\(|[ \t]["']|["']?\]?[ \t]{0,8}(?::[ \t]?\w{1,24}(?:\[\])?[ \t]{0,2})?(?:=>|:=|=|:|<-)[ \t]{0,4}(?:new[ ])?(?:\[\d{0,2}\])?[\w.:<>]*(?:\[\]|!)?[ ]?[(\[{])"""
 )
 """A name with a keyword, and the parenthesis or the quote that starts its arguments, in the syntax of RE2."""
 _MAKERS = frozenset("new open create of from start build builder make init load run attempt call".split())
