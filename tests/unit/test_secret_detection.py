@@ -272,6 +272,51 @@ a.cs|new AuthenticationHeaderValue("Bearer", "§")|K
 a.rb|request['Authorization'] = 'Bearer §'|K
 a.php|curl_setopt($ch, CURLOPT_USERPWD, 'bob:§');|RCSP
 a.php|$headers = ['X-Auth-Token: §'];|RC
+db.py|conn = warehouse.open_session("wh.corp.org", "loader", "§")|RCS
+db.py|client.sign_in(\\n    "ops@corp.org",\\n    "§",\\n)|RCS
+db.py|AUTH = ("bot", "§")|RCS
+db.py|child.sendline("§")|RCS
+db.py|db_pw = "§"|RCSP
+db.py|kennwort = "§"|RCSP
+db.py|subprocess.run(["shopctl", "-u", "bot", "-p", "§"])|RCS
+db.py|os.system("shopctl login -u bot -p §")|RCS
+db.py|parser.add_argument("--password", help="of the user", default="§")|RCSP
+db.py|cur.execute("INSERT INTO users (login, password) VALUES ('bot', '§')")|RCSP
+db.js|const shop = new ShopClient('https://corp.org', 'bot', '§');|RCS
+db.js|await page.signIn(user, `§`);|RCS
+db.ts|const auth: string[] = ['bot', '§'];|RCS
+Db.java|repo.login(new SimpleCredentials("admin", "§".toCharArray()));|RCS
+Db.java|store.load(in, "§".toCharArray());|RCS
+Db.java|if (password.equals("§")) {|RCSP
+Db.java|if ("§".equals(user.getPassword())) {|RCS
+Db.cs|var session = await client.LoginAsync("bot", "§");|RCS
+db.go|auth := []string{"bot", "§"}|RCS
+db.go|c, err := shop.Dial("corp.org:99", "bot", "§")|RCS
+db.rs|let c = Credentials::new("bot".to_string(), "§".to_string());|RCS
+db.rb|Shop::Session.open 'corp.org', 'bot', '§'|RCS
+db.rb|set :db_pass, '§'|RCSP
+db.ex|{:ok, c} = Shop.connect("corp.org", "bot", "§")|RCS
+db.erl|{password, "§"}.|RCSP
+db.hs|shop <- connect "corp.org" "bot" "§"|RCS
+db.clj|(shop/login "bot" "§")|RCS
+x.sh|shopctl --user bot -p § get nodes|RCS
+x.sh|shopctl -u bot -p§ get nodes|RCS
+x.sh|shopctl push --creds bot:§ a.tgz|RCS
+x.sh|shopctl auth --token §|RS
+x.sh|shopctl secret set db.password §|RCS
+x.sh|shopctl login https://corp.org bot §|RCS
+x.sh|shopctl user add bot §|RCS
+x.sh|echo "bot:§" \\| shop-users --import|RCS
+x.sh|printf '%s' '§' \\| shopctl login --stdin|RCS
+x.sh|sync bot:§@corp.example.org:/data .|RCS
+x.sh|id=$(shopctl -u bot -p §)|RCS
+x.exp|expect "assword:"\\nsend -- "§\\r"|RCS
+README.md|Login: `bot` / `§`|RCS
+README.md|\\| user \\| password \\|\\n\\| --- \\| --- \\|\\n\\| bot \\| § \\||RCSP
+users.csv|name;password;role\\nbot;§;admin|RCSP
+a.ini|shop.credentials=bot/§|RCS
+a.yml|credentials:\\n  login: bot\\n  key: §|RCS
+a.conf|set authkey §|RCS
 """.splitlines()
 VALUES = {"R": RANDOM, "C": CHOSEN, "S": STRONG, "P": PHRASE, "K": KEY}
 
@@ -402,6 +447,26 @@ sqlcmd -S db -U sa -P "$SA_PASSWORD2"
 {"name": "password", "value": "${DB_PASSWORD2}"}
 - name: SECRET_NAME2\n  value: app-secret2
 <param-name>tokenEndpoint2</param-name><param-value>oauth2/token2</param-value>
+client.login("user", "password")
+AUTH = ("user", "pass")
+auth_fields = ["email", "password_confirmation2"]
+signal.connect("clicked", "on_button2_clicked")
+session.open("index", "application/vnd.api+json", "v2.1")
+auth.register("oauth2", "OAuth2Backend1")
+new Client("service-1", "region-eu-west-1")
+connect("http://127.0.0.1:8080", "api/v2", "Windows-1252")
+credential = { id: "{u43}", rawId: "{u43}" }
+registry.connect("corp.shop.PreFilterAspect2", "preFilterAspect$0")
+"node_modules/connect": { "integrity": "sha512-{b86}==" }
+shopctl -u bot -p $PASSWORD2 get nodes
+docker run -u root -p 127.0.0.1:8080:80 nginx2
+python -u -p pdb3 train2.py
+acct: mailto:{a10}@corp.org
+expect "assword:"\nsend -- "$password2\r"
+the login is either user/password or token/key2
+INSERT INTO users (login, password) VALUES ('bot', 'password'), (:login2, :password2);
+| option | token |\n| --- | --- |\n| a1 | name-of-it |
+if ("Bearer-Token1".equals(tokenType2)) {
 """.splitlines()
 
 
@@ -487,7 +552,8 @@ LONG = 60_000
     "unit",
     ["password", "password: ", "password = ", "password: {\n", "-p", "mysql ", "login ", "a:", "://a:b", "machine a login b password ",
      "identified by ", "kind: Secret\ndata:\n", "---\n", "AKIA", "eyJ", "a1", "api_key\": \"", "echo a", "getConnection(", "-password ",
-     "connect(\"a\", ", "\"name\": \"key\", ", "<name>key</name> ", "send \"", "-----p ", "sqlplus a/", "key", "key = ", "AzCa+/"],
+     "connect(\"a\", ", "\"name\": \"key\", ", "<name>key</name> ", "send \"", "-----p ", "sqlplus a/", "key", "key = ", "AzCa+/", "login(", "login(\"", "auth = [", "connect \"a\" ",
+     "-u a -p ", "user add ", "a:a@", "assword: ", "insert into t (key) values ('a'),", "insert into t (key, ", "a,key\n", "key|a|"],
 )  # fmt: skip
 def test_detection_time_is_linear(unit: str, path: str) -> None:
     text = unit * (LONG // len(unit))

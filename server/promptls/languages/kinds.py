@@ -12,7 +12,7 @@ SPACE_KINDS = frozenset({"namespace", "module", "impl"})
 """Kinds that only contain other definitions: no content of their own beyond a name."""
 
 TITLED_KINDS = frozenset({"test", "section", "key", "rule", "block", "target", "stage"})
-"""Kinds that are named by arbitrary text, which is never split into parts."""
+"""Kinds that are named by arbitrary text, which is not split into parts, except for keys of a language with separators."""
 
 REPEATED_KINDS = frozenset({"variable", "constant", "field"})
 """Kinds where a second one of the same name and parent is an assignment, not another definition."""

@@ -9,6 +9,7 @@ NIX = Language(
     extensions=("nix",),
     pack_grammar="nix",
     query_files=("nix",),
+    name_separators=(".",),
     line_comments=("#",),
     import_syntax="nix",
     import_resolution=PathImports(("", ".nix", "/default.nix"), as_module=True),

@@ -21,7 +21,7 @@ from promptls.model import FileEntry
 
 log = logging.getLogger(__name__)
 
-OUTLINE_VERSION = 14
+OUTLINE_VERSION = 15
 """Version of the content of outlines. Records of another version are dropped, and their files are parsed again."""
 
 _SCHEMA = """

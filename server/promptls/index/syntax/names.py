@@ -14,6 +14,8 @@ _MAX_REFERENCE_CHARS = 100
 
 _TEMPLATE_ARGUMENTS = re.compile(r"<[^<>]*>")
 _QUALIFIED_NAME = re.compile(r"[^\W\d]\w*(?:(?:::|\.|\\)[^\W\d]\w*)*")
+_QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|\$\{[^{}\n]*\}")
+"""A quoted part of a name or an interpolation; a separator in it is text."""
 _TYPE_MODIFIER = re.compile(r"'\w+\b|\b(?:mut|dyn|const)\b")
 _OPERATOR = re.compile(r"(?:(.*)::)?\s*operator\b(\s*[\"]{2}\s*\w+|\s*\(\)|\s*\[\]|\s*[^\s\w(]+|[^(]*)", re.DOTALL)
 _JULIA_OPERATOR = re.compile(r"(?:((?:\w+\.)*\w+)\.)?:?\(?([^\w\s.:()][^\s()]*|:|\.+)\)?")
@@ -34,7 +36,7 @@ def name_parts(text: str, language: Language) -> list[str]:
     if text.isidentifier():
         return [text]
     separator = _SEPARATORS.get(language.name)
-    if text[:1] in "\"'":
+    if text[:1] in "\"'" and (separator is None or _QUOTED.fullmatch(text)):
         return [unquote(text)]
     if separator is None:
         return [text.strip("()`" if language.name == "haskell" else "`$")]
@@ -57,7 +59,18 @@ def _split(text: str, separator: re.Pattern[str]) -> list[str]:
         if stripped == text:
             break
         text = stripped
+    if _QUOTED.search(text):
+        return _split_quoted(text, separator)
     return [part.strip() for part in separator.split(text) if part.strip()]
+
+
+def _split_quoted(text: str, separator: re.Pattern[str]) -> list[str]:
+    """Split a name outside of its quotes and interpolations: `hosts."example.com".root`."""
+    masked = _QUOTED.sub(lambda quoted: "_" * len(quoted[0]), text)
+    ends = [(match.start(), match.end()) for match in separator.finditer(masked)]
+    starts = [0, *(end for _, end in ends)]
+    parts = [text[start:end].strip() for start, end in zip(starts, [*(s for s, _ in ends), len(text)], strict=True)]
+    return [unquote(part) for part in parts if part]
 
 
 def _julia_parts(text: str) -> list[str]:

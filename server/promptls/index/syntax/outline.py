@@ -226,9 +226,9 @@ def _nest(drafts: Sequence[SymbolDraft], language: Language) -> list[SymbolDraft
         if not draft.name and draft.kind != "impl":  # an empty key
             continue
         if draft.kind in REPEATED_KINDS:
-            if (parent, draft.name) in seen:
+            if (parent, draft.qualified) in seen:
                 continue
-            seen.add((parent, draft.name))
+            seen.add((parent, draft.qualified))
         previous = last_child.get(parent)
         if draft.is_clause and previous is not None and previous.is_clause and previous.name == draft.name:
             previous.end, previous.last_line = draft.end, draft.last_line
@@ -254,7 +254,7 @@ def _set_name(draft: SymbolDraft, parent: SymbolDraft | None, language: Language
     kind = draft.kind
     if kind == "impl":
         draft.name, path = "", [names.type_name(draft.owner_text or draft.name_text)]
-    elif kind in TITLED_KINDS:
+    elif kind in TITLED_KINDS and not (kind == "key" and language.name_separators):
         draft.name = truncate_words(names.unquote(draft.name_text), _MAX_TITLE_CHARS)
         if draft.owner_text:
             path = [names.unquote(draft.owner_text), draft.name]

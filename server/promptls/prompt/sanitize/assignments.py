@@ -13,6 +13,7 @@ from promptls.prompt.sanitize.rule_index import compile_linear
 from promptls.prompt.sanitize.value_checks import (
     is_basic_login,
     is_chosen_key,
+    is_clear_password,
     is_known_password,
     is_long_random,
     is_password,
@@ -25,7 +26,7 @@ from promptls.prompt.sanitize.value_checks import (
 if TYPE_CHECKING:
     import re2
 
-_AFTER_NAME = frozenset("\"'`\\ \t=:><(|?{]\r\n-")
+_AFTER_NAME = frozenset(",\"'`\\ \t=:><(|?{]\r\n-")
 """Characters between a name and its value."""
 _BEFORE_LINE_END = frozenset("\"':= \t\r\n")
 _MAX_NAME_CHARACTERS = 72
@@ -42,7 +43,7 @@ _ASSIGNED = re.compile(
     r"""(?:\{[^{}\n]{0,24}\}[ \t]{0,4}(?==))?"""  # accessors of a property
     r"""(?P<operator>=>|:=|:-|\|\|=?|\?\?=?|\?:|={1,3}|:|<-)"""
     r"""|(?P<call>[({][ \t]*(?=["']))"""  # of a method or a macro
-    r"""|(?<=["'])(?P<comma>,)"""  # a pair of arguments, after a name in quotes
+    r"""|(?P<comma>,)(?:(?<=["'],)[^()\n]{0,80}?\bdefault[ ]?=)?"""  # a pair of arguments, or an option and its default
     r"""|(?<=["'])[ \t]?(?P<attribute>(?:value|content|default)[ \t]?=|[^<>\n]{0,40}>)"""  # of an XML element
     r"""|(?P<element>>)"""
     r"""|(?P<macro>(?<=[ \t])(?=[NE]?["']))"""  # an argument of a macro, or SQL
@@ -63,7 +64,7 @@ _SEPARATOR_AND_VALUE = (
     r"""(?::[ \t]?&?(?:'static[ \t])?[A-Za-z][\w.<>\[\]?]{0,24}[ \t]{0,4}|\{[^{}\n]{0,24}\}[ \t]{0,4})?"""
     r"""(?:=>|:=|:-|\|\|=?|\?\?=?|\?:|={1,3}|:|<-|>)(?:<quoted>|[^\s"'`]{6}|[ \t]{1,32}[^\s"'`]{<bare>})"""
     r"""|[({][ \t]*["'])"""
-    r"""|["'],<quoted>|["'][ \t]?(?:(?:value|content|default)[ \t]?=|[^<>\n]{0,40}>)|["'`\]]{0,2}[ \t]{1,16}[NE]?["']"""
+    r"""|["']?,<quoted>|["'],[^()\n]{1,80}default[ ]?=|["'][ \t]?(?:(?:value|content|default)[ \t]?=|[^<>\n]{0,40}>)|["'`\]]{0,2}[ \t]{1,16}[NE]?["']"""
     r"""|["':=, \t]{0,16}\r?\n[ \t]*["']?(?i:type|description|sensitive|nullable|noecho|value|default)"""
     r"""|["':= \t]{0,16}\{[ \t]*(?:\r?\n|["']?value))"""
 ).replace("<quoted>", r"""[ \t]{0,32}[bruBRUfNE@&]{0,2}(?:[\w.:]{1,40}\([ \t]?)?\\?["'`][^\n]{6}""")
@@ -86,6 +87,8 @@ _EXPRESSION = re.compile(r"^[A-Za-z_][\w.:]*[(\[]|^!|^[\w.]+\)")
 """The start of a call, an element or a negation: not the start of a value without quotes."""
 _PROSE = re.compile(r"[ \t]+(?:[^\W\d_]{2,}(?![\w.-]*[=:])|=[ \t])")
 """Another word after a value: the value is the first word of a sentence, or a type."""
+_LOGIN_VALUE = re.compile(r"[A-Za-z][\w.+@-]{0,60}[:/]([^\s:/]{8,128})$")
+"""A user name and a password in one value."""
 _UPPER_NAME = re.compile(r"[A-Z][A-Z0-9_]*$")
 
 
@@ -123,7 +126,7 @@ def _values_of_name(text: str, at: int, end: int, place: Place) -> Iterator[tupl
     if kind is NameKind.REFERENCE:
         return
     found = _secret_value(text, start, match, kind, place)
-    if found is None and (default := _DEFAULT_AFTER.match(text, end)):
+    if found is None and text[end] != "," and (default := _DEFAULT_AFTER.match(text, end)):
         found = _secret_value(text, start, default, kind, place)
     if found:
         yield (*found, "value")
@@ -152,12 +155,22 @@ def _secret_value(text: str, start: int, match: re.Match[str], kind: NameKind, p
         return None
     if groups.get("macro") is not None and groups["end"]:
         return None  # an item of a list
-    if groups.get("comma") and text[max(0, start - 40) : start].rstrip(" \t\n\"'`")[-1:] != "(":
+    if groups.get("comma") and not _is_pair(text, start, in_quotes=bool(groups["end"])):
         return None  # an item of a list
+    login = _LOGIN_VALUE.match(value) if kind is NameKind.ISSUED else None
+    if login and is_clear_password(login[1]) and not (place.in_tests or "://" in value):
+        return first + login.start(1), last
     is_called = text[last : last + 1] == "("
     if starts_like_placeholder(value) or _REFERENCE.search(value + "(" * is_called) or not value.strip():
         return None
     return (first, last) if _is_secret(value, kind, place, is_literal, bare) else None
+
+
+def _is_pair(text: str, start: int, in_quotes: bool) -> bool:
+    """Return whether a name before a comma is the first argument of a call, a symbol, or the first item of a tuple."""
+    if in_quotes:
+        return text[max(0, start - 40) : start].rstrip(" \t\n\"'`")[-1:] == "("
+    return text[start - 1 : start] in (":", "{") if start else False
 
 
 def is_secret_literal(value: str, name: str, place: Place) -> bool:

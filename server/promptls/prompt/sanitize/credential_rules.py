@@ -24,6 +24,7 @@ TABLE = "credential_patterns.toml"
 
 _PARTS = {
     "<value>": r"""(?:"([^"\n]{4,128})"|'([^'\n]{4,128})'|([^\s"'`|;<>]{4,128}))""",
+    "<login>": r"[\w.+@-]{1,60}",
     "<quoted>": r"""(?:"([^"\n]{4,128})"|'([^'\n]{4,128})')""",
     "<rest>": r"(?:[^\n|;]|\\\n){0,200}?",
 }
@@ -36,6 +37,7 @@ class SyntaxRule(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     pattern: str
     anywhere: bool = False
     strict: bool = False
+    clear: bool = False
 
     @cached_property
     def compiled(self) -> re2._Regexp:

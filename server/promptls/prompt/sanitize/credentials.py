@@ -13,6 +13,7 @@ from promptls.prompt.sanitize.place import Place
 from promptls.prompt.sanitize.rule_index import matching_rules
 from promptls.prompt.sanitize.value_checks import (
     is_basic_login,
+    is_clear_password,
     is_known_password,
     is_long_random,
     is_password,
@@ -27,6 +28,9 @@ _LOGIN = re.compile(r"""[A-Za-z0-9+/=_.~-]{12,2000}(?=["'`\s\\,;)}<]|$)|[^\s"'`\
 _USER_PASSWORD = re.compile(r"""["']?[^\s:'"]{1,60}:([^\s'"]{6,100})""")
 _REFERENCE = re.compile(r"\$[\w{(]|\{\{|[{}<>⟦⟧]|%\(|%[sdv]$|^%|\(|^@|^-|://|^\.{0,2}/|^(?:env|file|pass):|\\[nrt]")
 """A variable, a template, a call, an option, a URL or a path."""
+_ADDRESSES = ("mailto:", "sip:", "sips:", "xmpp:", "acct:")
+"""Schemes of addresses that have no password before the sign "@"."""
+_OPENING = re.compile(rb"[(\[{]")
 _MIN_CHARACTERS = 6
 _MIN_BEARER_CHARACTERS = 16
 
@@ -52,7 +56,12 @@ def find_credentials(text: str, lower: str, ascii_text: bytes, place: Place) -> 
         strict = isinstance(rule, CallRule) or rule.strict
         for start, end in spans:
             value = text[start:end]
-            if _is_given(value, in_tests) and (not strict or _is_distinct(value)):
+            if (
+                not text.endswith(_ADDRESSES, max(0, start - 8), start)
+                and _is_given(value, in_tests)
+                and (not strict or _is_distinct(value))
+                and (isinstance(rule, CallRule) or not rule.clear or is_clear_password(value))
+            ):
                 yield start, end, "password"
     if "earer" in text or "auth" in lower:
         yield from _headers(text, lower, has_auth="auth" in lower)
@@ -70,9 +79,11 @@ def _is_distinct(value: str) -> bool:
 
 
 def _given_spans(rule: SyntaxRule, ascii_text: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the span of the group that matches, of each match."""
+    """Yield the span of the group that matches, of each match, without the bracket that closes a command."""
     for match in rule.compiled.finditer(ascii_text):
-        yield next(match.span(group) for group in range(1, match.re.groups + 1) if match.span(group)[0] >= 0)
+        start, end = next(match.span(group) for group in range(1, match.re.groups + 1) if match.span(group)[0] >= 0)
+        value = ascii_text[start:end]
+        yield start, end if _OPENING.search(value) else start + len(value.rstrip(b")]}"))
 
 
 def _headers(text: str, lower: str, *, has_auth: bool) -> Iterator[tuple[int, int, str]]:

@@ -18,19 +18,38 @@ class NameKind(Enum):
     REFERENCE = "reference"  # the name, place or type of a secret
 
 
-KEYWORDS = ("pass", "pwd", "secret", "token", "credential", "auth", "key")
-"""Parts of the names of secrets, in lower case; the name of a secret in code has one of them."""
-RARE_KEYWORDS = ("psk", "_pw", "sessid", "sessionid", "kennwort", "senha", "contrase")
+FOREIGN_KEYWORDS = (
+    "kennwort", "geheim", "senha", "contrase", "motdepasse", "mdp", "wachtwoord", "losenord", "adgangskode", "haslo",
+    "heslo", "salasana", "parola", "jelszo", "sifre",
+)  # fmt: skip
+"""Words for "password" in other languages that do not have "pass" in them."""
+KEYWORDS = (
+    "pass",
+    "pwd",
+    r"pw\b",
+    r"pw_",
+    "psw",
+    "secret",
+    "token",
+    "cred",
+    "auth",
+    "key",
+    r"(?:\b|_)(?:sk|priv)\b",
+    *FOREIGN_KEYWORDS,
+)
+"""Parts of the names of secrets in the syntax of RE2, in any case; the name of a secret in code has one of them."""
+RARE_KEYWORDS = ("psk", "sessid", "sessionid")
 """Parts of the names of secrets in settings, commands and logs."""
 
 _WORD = re.compile(r"[A-Z]+(?![a-zß-ÿ])|[A-Z]?[a-zß-ÿ]+")
 _PASSWORD_END = re.compile(
-    r"(?:passw(?:or)?d|passphrase|passcode|passwort|kennwort|senha|contraseña|contrasena|wachtwoord|pwd)s?$"
+    r"(?:passw(?:or)?d|pass(?:phrase|code|wort|ord)|contraseña|contrasena|pwd|psw)s?$"
+    rf"|(?:{'|'.join(FOREIGN_KEYWORDS)})$"
     r"|^(?:pw|psk|passe|bindpw|(?:|require|store|key|ssh|user|db|admin|root|smtp|mail|ftp|become|my|pg|redis|mongo|sudo|remote|local|imap|proxy|bind|cert|login|auth)pass|authtok|rootpw)$"
 )
 _SECRET_END = re.compile(r"secrets?$")
 _ISSUED_END = re.compile(
-    r"tokens?$|^(?:credentials?|o?auth|authorization|authentication|masterauth|sessionid|phpsessid|jsessionid)$"
+    r"tokens?$|^(?:credentials?|creds?|sk|priv|o?auth|authorization|authentication|masterauth|sessionid|phpsessid|jsessionid)$"
     r"|(?:api|access|private|secret|auth|account|license|encryption)keys?$"
 )
 _KEYS = frozenset(
@@ -53,7 +72,7 @@ _PASSES = frozenset("last first second third single two multi one next by com su
 _KEY_WORDS = re.compile(r"(?:api|access|private|secret|client|signing|encryption)_keys?(?:_|$)")
 _NEUTRAL = frozenset(
     "prod production dev development staging stage live default value string text str base data plain plaintext old new"
-    " current previous primary secondary main backup raw global local demo test testing ci qa uat eu us my env".split()
+    " current previous primary secondary main backup raw global local demo test testing ci qa uat eu us my env equals".split()
 )
 """Last words that do not change the meaning of a name."""
 _REFERENCES = frozenset(
@@ -80,7 +99,7 @@ _REFERENCES = frozenset(
 @lru_cache(maxsize=4096)
 def name_kind(name: str) -> NameKind:
     """Return the kind of a name, in any spelling of its words; a name has one of the keywords."""
-    words = [word.lower() for word in _WORD.findall(name)]
+    words = words_of(name)
     while len(words) > 1 and words[-1] in _NEUTRAL:
         words.pop()
     if not words:
@@ -90,7 +109,7 @@ def name_kind(name: str) -> NameKind:
         return NameKind.REFERENCE
     if last == "pass" and before in _PASSES:
         return NameKind.REFERENCE
-    if _PASSWORD_END.search(last) or (last == "word" and before == "pass"):
+    if _PASSWORD_END.search(last) or (last in ("word", "phrase", "code") and before in ("pass", "secret")):
         return NameKind.PASSWORD
     if _SECRET_END.search(last):
         return NameKind.SECRET
@@ -102,6 +121,11 @@ def name_kind(name: str) -> NameKind:
     return (
         NameKind.OTHER if any(map(_is_secret_word, words)) or _KEY_WORDS.search("_".join(words)) else NameKind.REFERENCE
     )
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a name in lower case: those of "openDbSession2" are "open", "db" and "session"."""
+    return [word.lower() for word in _WORD.findall(name)]
 
 
 def _is_secret_word(word: str) -> bool:

@@ -12,9 +12,11 @@ import re
 
 from promptls.index import VIRTUAL_SCHEME, secret_kind
 from promptls.prompt.sanitize.assignments import find_named_values
+from promptls.prompt.sanitize.columns import find_column_values
 from promptls.prompt.sanitize.credentials import find_credentials
 from promptls.prompt.sanitize.file_values import find_file_values
 from promptls.prompt.sanitize.findings import Finding
+from promptls.prompt.sanitize.logins import find_logins
 from promptls.prompt.sanitize.manifests import find_manifest_values
 from promptls.prompt.sanitize.place import place_of
 from promptls.prompt.sanitize.private_keys import find_private_keys
@@ -48,6 +50,8 @@ def redact(text: str, path: str = "", *, is_file: bool = False) -> tuple[str, li
     lower = _lower_case(text)
     secrets += find_credentials(text, lower, ascii_text, place)
     secrets += find_named_values(text, ascii_text, place)
+    secrets += find_column_values(text, ascii_text, place)
+    secrets += find_logins(text, ascii_text, place)
     if "value" in lower or "<string>" in text:
         secrets += find_sibling_values(text, ascii_text, place)
     if "Secret" in text and "kind" in text:

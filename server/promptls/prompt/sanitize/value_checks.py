@@ -55,9 +55,20 @@ _ALGORITHM_NAME = re.compile(r"S[Hh][Aa]-?\d|H[Mm][Aa][Cc]|PBKDF2|A[Ee][Ss][-_]?
 _SIGNS = frozenset("!@#$%^&*+?~")
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 _WORDS = re.compile(r"[a-z]{3,12}(?:-[a-z]{3,12}){2,7}")
+_NAME_LIKE = re.compile(
+    r"[\\\[\]|(){}<>\"'`,;\s]|[a-z_]\.[a-z_]|^[./#-]|/|://|::|^0x|^\d+[a-z]{0,3}\d*$|^[\w.@-]+[=:]|\.\w{1,5}$|[.:]{2}|^\w+\$\d+$",
+    re.IGNORECASE,
+)
+"""A pattern, a path, a URL, a number with a unit, an assignment or the name of a file."""
+_MIXED_PART = re.compile(r"(?:^|[-_.])(?:[A-Z][a-z]{1,2}\d{2}|[a-z]+[A-Z]\w*\d|\d+[a-z]+\d*[A-Z])\w*(?:$|[-_.])")
+"""A part between hyphens with letters of both cases and digits that is too short or too mixed for a word."""
+_WORDS_AND_NUMBER = re.compile(r"[A-Za-z][a-z]{8,}\d{2,4}$")
+"""Words without a joint, and a number: names have a joint or a capital between words."""
 _JOINTS = re.compile(r"[-_./:]")
 _MIN_WORDS_CHARACTERS = 14  # a phrase of three words
 _MIN_PASSWORD_CHARACTERS = 8
+_MIN_CLEAR_CHARACTERS = 10
+_MIN_RANDOM_CHARACTERS = 12  # of a value without a name
 _MAX_PASSWORD_CHARACTERS = 128
 
 
@@ -140,6 +151,26 @@ def is_chosen_key(value: str) -> bool:
     """Return whether a value can be a key that a person has chosen: at least three digits, and not words with joints."""
     digits = len(value) - len(value.translate(_NO_DIGITS))
     return digits >= 3 and not _JOINTS.search(value) and is_password(value)
+
+
+def is_clear_password(value: str) -> bool:
+    """Return whether a value is a password where names, options and versions are as likely.
+
+    It has several kinds of characters and digits that do not follow a word as in "Windows-1252", or it is random.
+    """
+    if _NAME_LIKE.search(value) or starts_like_placeholder(value):
+        return False
+    if is_strong_password(value) or is_chosen_key(value) or is_long_random(value):
+        return True
+    if not is_password(value):
+        return False
+    if _WORDS_AND_NUMBER.match(value):
+        return True
+    if sum(map(str.isdigit, value)) < 2 or value.islower() or value.isupper():
+        return False
+    return len(value) >= _MIN_CLEAR_CHARACTERS and (
+        _MIXED_PART.search(value) is not None or (len(value) >= _MIN_RANDOM_CHARACTERS and is_random(value))
+    )
 
 
 def is_strong_password(value: str) -> bool:
