@@ -37,6 +37,8 @@ LISTING_TIMEOUT_S, NAMES_TIMEOUT_S = 1.0, 1.0
 """Seconds that a request waits for the list of files, and for the files that probably define a name."""
 CHANGES_TIMEOUT_S = 0.5
 """Seconds that a request with mentions waits for changed files: enough for a checkout of a few hundred files."""
+REFRESH_TIMEOUT_S = 10.0
+"""Seconds that `refresh` waits: longer than an edit of a thousand files takes, shorter than a client's patience."""
 CHECK_PAUSE_FACTOR = 5
 """Minimum pause between checks of the disk, as a multiple of the duration of a check, which is 3 ms for 1,000 files."""
 TERMS_TIMEOUT_S = 0.04
@@ -175,6 +177,21 @@ class IndexClient:
             found = True
         if found:
             self._progress.wait(lambda: self.searchable, None, patience_s)
+
+    def refresh(self, token: CancelToken | None = None, timeout_s: float = REFRESH_TIMEOUT_S) -> bool:
+        """Make everything written to disk before this call searchable; return False after `timeout_s` seconds.
+
+        Clients that do not report changed files call this before each request.
+
+        Raises:
+            Cancelled: The token was cancelled.
+        """
+        deadline = time.monotonic() + timeout_s
+        # A running walk may have passed a folder before it changed, and roots that are being walked are not checked.
+        if not self.wait_until_searchable(token, timeout_s):
+            return False
+        self.reconcile(0.0, patience_s=0.0)
+        return self.wait_until_searchable(token, max(0.0, deadline - time.monotonic()))
 
     # ---- workers
 
