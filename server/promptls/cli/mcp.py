@@ -31,12 +31,15 @@ def _mcp(options: argparse.Namespace) -> int:
 
     prestart_worker()
     limit_memory()
-    from promptls.mcp.server import serve_stdio
     from promptls.mcp.workspaces import Workspaces, default_root
     from promptls.settings import user_settings
 
     settings, problems = user_settings()
     for problem in problems:
         print_error(problem.message)
-    serve_stdio(Workspaces(default_root() if roots is None else roots, settings, confined=roots is not None))
+    workspaces = Workspaces(default_root() if roots is None else roots, settings, confined=roots is not None)
+    workspaces.prestart()  # the index is loaded while the SDK is imported
+    from promptls.mcp.server import serve_stdio
+
+    serve_stdio(workspaces)
     return SUCCESS

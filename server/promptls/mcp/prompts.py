@@ -56,6 +56,7 @@ def get_prompt(engine: Engine, name: str, arguments: dict[str, str], token: Canc
     Raises:
         InvalidParams: The recipe is unknown, or an argument is missing or invalid.
     """
+    engine.index.refresh(token)
     recipe = _find_recipe(engine, name, token)
     own = {argument["name"] for argument in recipe["arguments"]}
     message = "" if QUESTION in own else arguments.get(QUESTION, "")

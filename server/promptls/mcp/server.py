@@ -136,7 +136,6 @@ def _call(workspaces: Workspaces, tool: Tool, arguments: Any, token: CancelToken
 def _with_default(workspaces: Workspaces, function: Callable[..., T], *arguments: Any) -> T:
     *values, token = arguments
     with workspaces.use() as engine:
-        engine.index.refresh(token)
         return function(engine, *values, token)
 
 

@@ -133,7 +133,7 @@ def explain_symbol(
         for name in ("callers", "callees", "tests", "supertypes", "users", "others")
     }
     implementations = tuple(related_of(one, reader) for one in explained["subtypes"][:MAX_RELATED])
-    if not implementations and node["type"] != "file":  # overrides of a method
+    if not implementations and qualified_name(node):  # overrides of a method
         outcome = _resolve_relation("implementations", f"{node['path']}#{qualified_name(node)}", context)
         items = outcome.targets if outcome is not None else ()
         implementations = tuple(related_of_item(item, reader) for item in items[:MAX_RELATED])

@@ -44,6 +44,12 @@ class Workspaces:
         """Whether a call without `root` has a workspace."""
         return bool(self._roots)
 
+    def prestart(self) -> None:
+        """Start the engine of the default folders, if there are any, before a call needs it."""
+        if self._roots:
+            with self.use():
+                pass
+
     @contextmanager
     def use(self, root: str = "") -> Iterator[Engine]:
         """Return a context manager with the engine of a folder, by default of the default folders.
