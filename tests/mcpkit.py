@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -45,10 +45,9 @@ class McpClient:
         return self._portal.call(partial(getattr(self.client, method), *arguments, **options))
 
 
-@contextmanager
-def connect(home: Path, *arguments: str, cwd: Path | None = None, mode: str = "auto") -> Iterator[McpClient]:
-    """Start a server and connect to it; `home` contains its cache."""
-    env = {
+def environment(home: Path) -> dict[str, str]:
+    """Return an environment in which `home` contains configuration, cache and data."""
+    return {
         **os.environ,
         "HOME": str(home),
         "PROMPTLS_CACHE": str(home / "cache"),
@@ -56,8 +55,15 @@ def connect(home: Path, *arguments: str, cwd: Path | None = None, mode: str = "a
         "XDG_CONFIG_HOME": str(home / "config"),
         "XDG_STATE_HOME": str(home / "state"),
     }
-    command = ["-m", "promptls", "mcp", *arguments]
-    server = StdioServerParameters(command=sys.executable, args=command, env=env, cwd=cwd)
+
+
+@contextmanager
+def connect(
+    home: Path, *arguments: str, cwd: Path | None = None, mode: str = "auto", command: Sequence[str] = ()
+) -> Iterator[McpClient]:
+    """Start a server, by default with some arguments of `promptls mcp`, and connect to it."""
+    program, *rest = command or (sys.executable, "-m", "promptls", "mcp", *arguments)
+    server = StdioServerParameters(command=program, args=rest, env=environment(home), cwd=cwd)
     failure: BaseException | None = None
     with (
         start_blocking_portal() as portal,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import PromptReference
 
 from conftest import SHOP, write_tree
-from mcpkit import McpClient, connect
+from lsp import Client
+from mcpkit import McpClient, connect, environment
+from promptls.api.open_workspace import open_workspace
+from promptls.settings import user_settings
 
 STORES = """
 -- shop/store.py --
@@ -268,12 +272,47 @@ def test_home_folder_is_not_a_workspace_and_root_selects_one(tmp_path: Path) -> 
         assert hit["path"] == "shop/cart.py"
 
 
+def test_index_on_disk_is_shared_with_a_language_server(
+    start: Callable[..., Client], shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status = start(shop).wait_indexed()
+    assert status["embedder"]["embedded"] > 0
+    monkeypatch.setenv("PROMPTLS_CACHE", str(tmp_path / "cache"))
+    engine = open_workspace([str(shop)], user_settings()[0])  # as the MCP server does
+    try:
+        assert engine.index.refresh()
+        shared = engine.index.status()
+        assert shared.roots[0].vectors == status["roots"][0]["vectors"] > 0
+        assert shared.embedded_chunks == 0
+    finally:
+        engine.close()
+
+
+def test_installed_configuration_starts_a_server_that_answers(tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "workspace", SHOP)
+    install = [sys.executable, "-m", "promptls", "install", "claude-code"]
+    subprocess.run(install, env=environment(tmp_path), cwd=root, check=True, timeout=60, stdout=subprocess.DEVNULL)
+    entry = json.loads((tmp_path / ".claude.json").read_text())["mcpServers"]["promptls"]
+    with connect(tmp_path, cwd=root, command=[entry["command"], *entry["args"]]) as client:
+        hits = client.tool("search_code", query="refreshSession")[0]["hits"]
+        assert hits[0]["path"] == "web/session.js"
+
+
 def test_several_roots(tmp_path: Path) -> None:
     shop, stores = write_tree(tmp_path / "a", SHOP), write_tree(tmp_path / "b", STORES)
     with connect(tmp_path, "--root", str(shop), "--root", str(stores)) as client:
         assert client.tool("explain_symbol", name="write_file")[0]["definition"]["path"] == "b:shop/store.py"
         assert client.tool("explain_symbol", name="apply_discount")[0]["definition"]["path"] == "a:shop/cart.py"
         assert "write_file" in client.tool_error("explain_symbol", name="write_file", root=str(shop / "shop"))
+
+
+def test_server_ends_with_its_input(tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "workspace", SHOP)
+    command = [sys.executable, "-m", "promptls", "mcp"]
+    done = subprocess.run(
+        command, env=environment(tmp_path), cwd=root, input="", capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_missing_sdk_is_reported_in_one_sentence(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from logging.handlers import RotatingFileHandler
 
 from promptls import __version__
-from promptls.cli import doctor, graph, index, mcp, memory, prompt, recipes, search, serve, verify
+from promptls.cli import doctor, graph, index, install, mcp, memory, prompt, recipes, search, serve, verify
 from promptls.cli.output import (
     FAILURE,
     INTERRUPTED,
@@ -70,6 +70,7 @@ def argument_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     serve.add_parser(commands)
     mcp.add_parser(commands)
+    install.add_parser(commands)
     prompt.add_parser(commands)
     verify.add_parser(commands)
     search.add_parser(commands)
