@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -261,6 +262,23 @@ def test_writes_between_calls_are_seen(tmp_path: Path) -> None:
             (folder / "a.py").unlink()
             hits, _ = client.tool("search_code", query=f"balloon_{turn}", limit=20)
             assert not [h for h in hits["hits"] if h["path"].startswith("new/")]
+
+
+def test_parallel_calls_see_their_own_writes(tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "workspace", SHOP)
+    with connect(tmp_path, "--root", str(root)) as client:
+        client.tool("search_code", query="cart")
+
+        def work(worker: int) -> None:
+            file = root / f"worker_{worker}.py"
+            for turn in range(100, 110):
+                file.write_text(f"def balloon_{worker}_{turn}():\n    return {worker}\n")  # always the same size
+                found, _ = client.tool("explain_symbol", name=f"balloon_{worker}_{turn}")
+                assert found["definition"]["path"] == file.name
+                assert found["index"]["up_to_date"]
+
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(work, range(4)))
 
 
 def test_home_folder_is_not_a_workspace_and_root_selects_one(tmp_path: Path) -> None:
