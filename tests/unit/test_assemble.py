@@ -173,6 +173,16 @@ SECTIONS = (
 )
 
 
+def test_output_context_is_the_context_without_instructions_and_question() -> None:
+    whole, done = prompt(sections=SECTIONS), prompt(output="context", sections=SECTIONS)
+    assert done.prompt.startswith("# Context\nBoundary: ")
+    assert done.prompt in whole.prompt
+    assert QUESTION not in done.prompt
+    assert "def greet(name):" in done.prompt
+    assert done.tokens_used == counter("chars4").count(done.prompt) < whole.tokens_used
+    assert [item.rendered.item for item in done.items] == [item.rendered.item for item in whole.items]
+
+
 def test_sections_are_in_their_placement() -> None:
     text = unbound(prompt(sections=SECTIONS).prompt)
     assert f"{CLAUSE}\n{variant_text('conventions')}\n\n# Context\nBoundary: BOUNDARY\n\n" in text
@@ -265,7 +275,7 @@ def test_unknown_name_error_lists_the_valid_names() -> None:
     assert str(caught.value) == "unknown variant 'concise'; valid: anti_prior, baseline, citation, strict."
     with pytest.raises(UnknownName) as caught:
         prompt(output="xml")
-    assert str(caught.value) == "unknown output 'xml'; valid: messages, text."
+    assert str(caught.value) == "unknown output 'xml'; valid: context, messages, text."
     with pytest.raises(UnknownName):
         frame_tokens("m", "baseline", "", counter())
 

@@ -12,6 +12,10 @@ import pytest
 from promptls.index.files.read import FileLimits
 from promptls.index.files.stat_cache import FolderStats, is_stale, modified_files, record_stats
 from promptls.index.files.walk import walk_files
+from promptls.index.scan.jobs import MAX_STAT_FILES, check_staleness
+from promptls.index.snapshot import Snapshot
+from promptls.model import FileEntry, Root
+from promptls.util.persistent_map import PersistentMap
 from trees import alone, git, plant
 
 LIMITS = FileLimits()
@@ -92,6 +96,19 @@ def test_deleted_root_is_stale(tmp_path: Path) -> None:
     before = stats_of(root)
     root.rename(tmp_path / "elsewhere")
     assert is_stale(before)
+
+
+@pytest.mark.parametrize(("all_files", "expected"), [(False, []), (True, ["a.py"])])
+def test_files_of_large_workspaces_are_only_checked_on_request(
+    tmp_path: Path, all_files: bool, expected: list[str]
+) -> None:
+    (tmp_path / "a.py").write_text("a")
+    root = Root(tmp_path.as_posix(), "root", tmp_path.as_uri())
+    entries = [FileEntry(f"{root.path}/a.py", root.path, "a.py", 999)]
+    entries += [FileEntry(f"/other/{i}.py", "/other", f"{i}.py", 1) for i in range(MAX_STAT_FILES)]  # of another root
+    snapshot = Snapshot(files=PersistentMap({entry.path: entry for entry in entries}))
+    modified = check_staleness(root, FolderStats({}, {}), snapshot, all_files)
+    assert [Path(path).name for path in modified or ()] == expected
 
 
 def test_modified_files(tmp_path: Path) -> None:

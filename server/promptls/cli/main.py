@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from logging.handlers import RotatingFileHandler
 
 from promptls import __version__
-from promptls.cli import doctor, graph, index, memory, prompt, recipes, search, serve, verify
+from promptls.cli import doctor, graph, index, install, mcp, memory, prompt, recipes, search, serve, verify
 from promptls.cli.output import (
     FAILURE,
     INTERRUPTED,
@@ -69,6 +69,8 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("-v", "--verbose", action="store_true", help="write the log to stderr, too")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     serve.add_parser(commands)
+    mcp.add_parser(commands)
+    install.add_parser(commands)
     prompt.add_parser(commands)
     verify.add_parser(commands)
     search.add_parser(commands)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.cli.output import UsageError, print_error
@@ -30,35 +28,24 @@ def workspace_paths(options: argparse.Namespace) -> list[str]:
     Raises:
         UsageError: A folder does not exist or cannot be read.
     """
-    paths = []
-    for name in options.root or ["."]:
-        path = Path(name).expanduser()
-        if not path.exists():
-            raise UsageError(f"the workspace {name!r} does not exist.")
-        if not path.is_dir():
-            raise UsageError(f"the workspace {name!r} is not a folder.")
-        if not os.access(path, os.R_OK | os.X_OK):
-            raise UsageError(f"cannot read the workspace {name!r}: permission denied.")
-        paths.append(path.resolve().as_posix())
-    return paths
+    from promptls.api.open_workspace import InvalidFolder, folder_path
+
+    try:
+        return [folder_path(name) for name in options.root or ["."]]
+    except InvalidFolder as error:
+        raise UsageError(str(error)) from None
 
 
 def start_engine(options: argparse.Namespace) -> Engine:
     """Start the engine for the workspace folders with the user's settings."""
-    from promptls.engine import Engine
-    from promptls.index import Workspace
-    from promptls.model import Root
+    from promptls.api.open_workspace import open_workspace
     from promptls.settings import user_settings
 
     roots = workspace_paths(options)
     settings, problems = user_settings()
     for problem in problems:
         print_error(problem.message)
-    workspace = Workspace()
-    workspace.set_roots([Root(path, path.rsplit("/", 1)[-1] or path, Path(path).as_uri()) for path in roots])
-    engine = Engine(settings, workspace)
-    engine.start()
-    return engine
+    return open_workspace(roots, settings)
 
 
 @contextmanager

@@ -37,6 +37,8 @@ LISTING_TIMEOUT_S, NAMES_TIMEOUT_S = 1.0, 1.0
 """Seconds that a request waits for the list of files, and for the files that probably define a name."""
 CHANGES_TIMEOUT_S = 0.5
 """Seconds that a request with mentions waits for changed files: enough for a checkout of a few hundred files."""
+REFRESH_TIMEOUT_S = 10.0
+"""Seconds that `refresh` waits: longer than an edit of a thousand files takes, shorter than a client's patience."""
 CHECK_PAUSE_FACTOR = 5
 """Minimum pause between checks of the disk, as a multiple of the duration of a check, which is 3 ms for 1,000 files."""
 TERMS_TIMEOUT_S = 0.04
@@ -157,24 +159,48 @@ class IndexClient:
         known = [s for s in self._progress.root_states() if s.walked and not s.pending_walks]
         due = [s for s in known if now - s.checked_at > _check_interval(s, after_s, cheaply)]
         patience_s = patience_s if self.searchable else 0.0
-        found = False
-        for state in due:
-            state.checked_at = now
-            snapshot = self._publisher.snapshot
-            began = time.monotonic()
-            modified = jobs.check_staleness(state.root, state.folder_stats, snapshot) if state.complete else None
-            state.check_seconds = time.monotonic() - began
-            if modified is None:
-                self._workspace.rescan([state.root.path])
-            elif modified:
-                self._workspace.touch(modified)
-            else:
-                state.schedule_walk(now)
-                self._workspace.wake()
-                continue
-            found = True
-        if found:
+        found = [self._check_root(state) for state in due]  # of every root
+        if any(found):
             self._progress.wait(lambda: self.searchable, None, patience_s)
+
+    def refresh(self, token: CancelToken | None = None, timeout_s: float = REFRESH_TIMEOUT_S) -> bool:
+        """Make everything written to disk before this call searchable; return False after `timeout_s` seconds.
+
+        Clients that do not report changed files call this before each request.
+
+        Raises:
+            Cancelled: The token was cancelled.
+        """
+        deadline = time.monotonic() + timeout_s
+        checked: set[RootState] = set()
+        # A walk or check that runs already may have passed a file before it changed, so only later ones count.
+        while self.wait_until_searchable(token, max(0.0, deadline - time.monotonic())):
+            unchecked = [state for state in self._progress.root_states() if state not in checked]
+            if not unchecked:
+                return True
+            for state in unchecked:
+                if state.complete:  # otherwise another request has found a change since
+                    self._check_root(state, all_files=True)
+                    checked.add(state)
+        return False
+
+    def _check_root(self, state: RootState, all_files: bool = False) -> bool:
+        """Check a root for changes on disk, and schedule reading them; return whether there are any."""
+        began = state.checked_at = time.monotonic()
+        modified = (
+            jobs.check_staleness(state.root, state.folder_stats, self._publisher.snapshot, all_files)
+            if state.complete
+            else None
+        )
+        state.check_seconds = time.monotonic() - began
+        if modified is None:
+            self._workspace.rescan([state.root.path])
+        elif modified:
+            self._workspace.touch(modified)
+        else:
+            state.schedule_walk(began)
+            self._workspace.wake()
+        return modified is None or bool(modified)
 
     # ---- workers
 

@@ -22,6 +22,7 @@ from promptls.prompt.layouts import (
     PromptContent,
     PromptMetadata,
     Section,
+    context_layout,
     default_layout,
 )
 from promptls.prompt.pack import OmittedItem, PackedItem, PackResult
@@ -35,8 +36,8 @@ from promptls.prompt.variants import VARIANTS
 from promptls.prompt.warning_texts import dropped_warnings, encoding_warnings, sanitizer_warnings
 
 NO_METADATA = PromptMetadata()
-OUTPUTS = ("messages", "text")
-"""Valid outputs: chat messages, or one text."""
+OUTPUTS = ("context", "messages", "text")
+"""Valid outputs: the context alone, chat messages, or the prompt as one text."""
 
 TOKENS_PER_MESSAGE = 4
 """Tokens that a chat format adds to a message: role, start and end; the largest of the common formats."""
@@ -91,7 +92,7 @@ class AssembledPrompt(Struct, frozen=True):
     """A prompt, its token counts, and what it contains."""
 
     prompt: str  # "" for output "messages"
-    messages: tuple[Message, ...]  # () for output "text"
+    messages: tuple[Message, ...]  # () for the other outputs
     cacheable_characters: int  # of the last message: those before the first one that depends on the question
     budget: int
     tokens_used: int  # of the finished text; of messages, with `TOKENS_PER_MESSAGE` each
@@ -223,6 +224,8 @@ def _content(
 
 def _lay_out(content: PromptContent, layout: Layout, boundary: str, renderer: Renderer | None) -> Chat:
     """Return the messages as parts; without a renderer, blocks are left out."""
+    if content.output == "context":
+        return context_layout(content, boundary, renderer)
     if content.message_only:
         return [("user", [("question", "", content.message)])]
     return layout(content, boundary, renderer)

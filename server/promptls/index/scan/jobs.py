@@ -103,11 +103,16 @@ def file_limit_problem(root: Root, file_count: int, limits: FileLimits) -> str:
     )
 
 
-def check_staleness(root: Root, folder_stats: FolderStats | None, snapshot: Snapshot) -> list[str] | None:
-    """Return the files modified since the last walk; None if the root must be walked to find out."""
+def check_staleness(
+    root: Root, folder_stats: FolderStats | None, snapshot: Snapshot, all_files: bool = False
+) -> list[str] | None:
+    """Return the files modified since the last walk; None if the root must be walked to find out.
+
+    Unless `all_files` is set, only folders are checked in workspaces of more than `MAX_STAT_FILES` files.
+    """
     if folder_stats is None or is_stale(folder_stats):
         return None
-    if len(snapshot.files) > MAX_STAT_FILES:
+    if not all_files and len(snapshot.files) > MAX_STAT_FILES:
         return []
     entries = (e for e in snapshot.files.values() if e.root == root.path and e.path not in snapshot.documents)
     return modified_files((e.path, e.size, e.mtime_ns) for e in entries)

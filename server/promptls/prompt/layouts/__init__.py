@@ -6,7 +6,7 @@ profile hooks.  `assemble` counts the result and reduces the content until it fi
 
 from __future__ import annotations
 
-from promptls.prompt.layouts.default import default_layout, message_only_layout
+from promptls.prompt.layouts.default import context_layout, default_layout, message_only_layout
 from promptls.prompt.layouts.types import (
     Chat,
     Layout,
@@ -32,6 +32,7 @@ __all__ = [
     "Section",
     "SectionPlacement",
     "arrange_messages",
+    "context_layout",
     "default_layout",
     "heading",
     "message_only_layout",

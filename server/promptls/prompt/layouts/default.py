@@ -26,6 +26,11 @@ def default_layout(content: PromptContent, boundary: str, renderer: Renderer | N
     return arrange_messages(content, first, last)
 
 
+def context_layout(content: PromptContent, boundary: str, renderer: Renderer | None) -> Chat:
+    """Lay out the fenced context without instructions, earlier turns and the question, for output "context"."""
+    return [("user", [] if content.message_only else _context(content, boundary, renderer))]
+
+
 def message_only_layout(content: PromptContent, boundary: str, renderer: Renderer | None) -> Chat:
     """Lay out a message that needs no context: the message and nothing else, after the earlier turns of a chat."""
     return arrange_messages(content, [], [("question", "", content.message)])

@@ -54,7 +54,7 @@ class PromptContent(Struct, frozen=True):
 
     message: str
     variant: str
-    output: str  # "text" or "messages"
+    output: str  # "context", "messages" or "text"
     sections: tuple[Section, ...] = ()
     history: tuple[Message, ...] = ()
     items: tuple[PackedItem, ...] = ()

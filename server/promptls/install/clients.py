@@ -1,0 +1,109 @@
+"""Table of the clients: where each keeps its MCP servers, and the form of an entry."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec import Struct
+
+SERVER_NAME = "promptls"
+"""Key of the entry."""
+
+Entry = dict[str, Any]
+
+
+class Client(Struct, frozen=True):
+    """A client that starts MCP servers."""
+
+    name: str
+    title: str
+    path: Callable[[Path], Path]  # configuration file of the user, by the home folder
+    key: str  # object or table that contains the servers
+    entry: Callable[[str, list[str]], Entry]  # by command and arguments
+    project_path: str = ""  # configuration file in a project, "" if the client has none
+    format: Literal["json", "toml"] = "json"
+    project_arguments: tuple[str, ...] = ()  # arguments in a project's file, after "mcp"
+
+
+def _bare(command: str, arguments: list[str]) -> Entry:
+    return {"command": command, "args": arguments}
+
+
+def _stdio(command: str, arguments: list[str]) -> Entry:
+    return {"type": "stdio", "command": command, "args": arguments}
+
+
+def _opencode(command: str, arguments: list[str]) -> Entry:
+    return {"type": "local", "command": [command, *arguments], "enabled": True}
+
+
+def _config_home(home: Path) -> Path:
+    return Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
+
+
+def _opencode_path(home: Path) -> Path:
+    folder = _config_home(home) / "opencode"
+    jsonc = folder / "opencode.jsonc"
+    return jsonc if jsonc.exists() else folder / "opencode.json"
+
+
+def _vscode_path(home: Path) -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("APPDATA") or home / "AppData" / "Roaming") / "Code" / "User" / "mcp.json"
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "Code" / "User" / "mcp.json"
+    return _config_home(home) / "Code" / "User" / "mcp.json"
+
+
+def _zed_path(home: Path) -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("APPDATA") or home / "AppData" / "Roaming") / "Zed" / "settings.json"
+    return (home / ".config" if sys.platform == "darwin" else _config_home(home)) / "zed" / "settings.json"
+
+
+def _in_home(*parts: str) -> Callable[[Path], Path]:
+    return lambda home: home.joinpath(*parts)
+
+
+def _in_folder(variable: str, default: str, name: str) -> Callable[[Path], Path]:
+    """Return a function for a file in a folder that an environment variable names."""
+    return lambda home: Path(os.environ.get(variable) or home / default) / name
+
+
+_WORKSPACE = ("--root", "${workspaceFolder}")
+
+_CLIENTS = (
+    Client("claude-code", "Claude Code", _in_home(".claude.json"), "mcpServers", _stdio, ".mcp.json"),
+    Client("codex", "Codex", _in_folder("CODEX_HOME", ".codex", "config.toml"), "mcp_servers", _bare,
+           ".codex/config.toml", "toml"),
+    Client("copilot-cli", "Copilot CLI", _in_home(".copilot", "mcp-config.json"), "mcpServers", _bare),
+    Client("cursor", "Cursor", _in_home(".cursor", "mcp.json"), "mcpServers", _stdio, ".cursor/mcp.json",
+           project_arguments=_WORKSPACE),
+    Client("gemini-cli", "Gemini CLI", _in_home(".gemini", "settings.json"), "mcpServers", _bare,
+           ".gemini/settings.json"),
+    Client("opencode", "opencode", _opencode_path, "mcp", _opencode, "opencode.json"),
+    Client("vscode", "VS Code", _vscode_path, "servers", _stdio, ".vscode/mcp.json", project_arguments=_WORKSPACE),
+    Client("windsurf", "Windsurf", _in_home(".codeium", "windsurf", "mcp_config.json"), "mcpServers", _bare),
+    Client("zed", "Zed", _zed_path, "context_servers", _bare, ".zed/settings.json"),
+)  # fmt: skip
+
+CLIENTS: Mapping[str, Client] = {client.name: client for client in _CLIENTS}
+"""All clients by name."""
+
+
+def server_command(for_project: bool) -> tuple[str, list[str]]:
+    """Return command and arguments that start the MCP server.
+
+    A project's file is shared with other machines, so it relies on PATH.  Other files name this installation, because
+    clients with a window do not have the PATH of a shell.
+    """
+    if for_project:
+        return "promptls", ["mcp"]
+    script = Path(sys.executable).with_name("promptls.exe" if sys.platform == "win32" else "promptls")
+    if script.exists():
+        return str(script), ["mcp"]
+    return sys.executable, ["-m", "promptls", "mcp"]

@@ -1,0 +1,179 @@
+"""Changes of configuration files: computed first, then written with a backup.
+
+Comments, unknown keys, line ends and a byte order mark stay as they are.  A symbolic link stays a link: the file that
+it points to is replaced, atomically and with its permissions.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+
+from msgspec import Struct
+
+from promptls.install import jsonc
+from promptls.install.clients import SERVER_NAME, Client, server_command
+
+BACKUP_SUFFIX = ".promptls-backup"
+"""Suffix of the copy of a file before the last change."""
+_BOM = "\ufeff"
+
+
+class InstallError(Exception):
+    """Raised for a file that cannot be changed; the text is one sentence for the user."""
+
+
+class Change(Struct, frozen=True):
+    """A change of one file."""
+
+    path: Path  # as the client names it, possibly a symbolic link
+    before: str | None  # None if the file does not exist
+    after: str
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the file already has the text."""
+        return self.after == (self.before or "")
+
+    def diff(self) -> str:
+        """Return the change as a unified diff."""
+        before = (self.before or "").removeprefix(_BOM).splitlines()
+        after = self.after.removeprefix(_BOM).splitlines()
+        name = str(self.path)
+        return "\n".join(difflib.unified_diff(before, after, name, name, n=2, lineterm=""))
+
+
+def configuration_path(client: Client, project: Path | None, home: Path) -> Path:
+    """Return the file that contains the servers of a client.
+
+    Raises:
+        InstallError: The client has no file in projects.
+    """
+    if project is None:
+        return client.path(home)
+    if not client.project_path:
+        raise InstallError(f"{client.title} has no configuration in projects; omit --project.")
+    return project / client.project_path
+
+
+def plan_install(client: Client, project: Path | None, home: Path) -> Change:
+    """Return the change that adds the server to a client, or updates it.
+
+    Raises:
+        InstallError: The file cannot be read or is not valid.
+    """
+    path = configuration_path(client, project, home)
+    command, arguments = server_command(project is not None)
+    extra = client.project_arguments if project is not None else ()
+    entry = client.entry(command, [*arguments, *extra])
+    before = _read(path)
+    try:
+        after = (
+            _set_toml(before or "", client.key, entry)
+            if client.format == "toml"
+            else jsonc.set_member(before or "", (client.key, SERVER_NAME), entry)
+        )
+    except ValueError as error:
+        raise InstallError(f"{path} is not valid {client.format.upper()} ({error}); fix it first.") from None
+    return Change(path, before, after)
+
+
+def plan_uninstall(client: Client, project: Path | None, home: Path) -> Change:
+    """Return the change that removes the server from a client.
+
+    Raises:
+        InstallError: The file cannot be read or is not valid.
+    """
+    path = configuration_path(client, project, home)
+    before = _read(path)
+    try:
+        after = (
+            _remove_toml(before or "", client.key)
+            if client.format == "toml"
+            else jsonc.remove_member(before or "", (client.key, SERVER_NAME))
+        )
+    except ValueError as error:
+        raise InstallError(f"{path} is not valid {client.format.upper()} ({error}); fix it first.") from None
+    return Change(path, before, after)
+
+
+def write(change: Change) -> Path | None:
+    """Write a change; return the path of the backup, None for a new file.
+
+    Raises:
+        InstallError: The file is read-only or has changed since it was read.
+    """
+    target = Path(os.path.realpath(change.path))
+    if _read(target) != change.before:
+        raise InstallError(f"{change.path} has changed meanwhile; run the command again.")
+    backup = None
+    try:
+        mode = 0o600  # clients keep tokens in these files
+        if change.before is not None:
+            mode = stat.S_IMODE(target.stat().st_mode)
+            if not mode & stat.S_IWUSR or not os.access(target, os.W_OK):
+                raise InstallError(f"{change.path} is read-only; make it writable or add the entry yourself.")
+            backup = target.with_name(target.name + BACKUP_SUFFIX)
+            shutil.copy2(target, backup)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("wb", dir=target.parent, prefix=target.name, delete=False) as file:
+            temporary = Path(file.name)
+            file.write(change.after.encode())
+        temporary.chmod(mode)
+        temporary.replace(target)
+    except OSError as error:
+        raise InstallError(f"cannot write {change.path}: {error.strerror or error}.") from None
+    return backup
+
+
+def _read(path: Path) -> str | None:
+    """Return the text of a file with its line ends, None if it does not exist."""
+    try:
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise InstallError(f"{path} is a link to a file that does not exist.") from None
+        return None
+    except UnicodeDecodeError:
+        raise InstallError(f"{path} is not UTF-8; save it as UTF-8 first.") from None
+    except OSError as error:
+        raise InstallError(f"cannot read {path}: {error.strerror or error}.") from None
+
+
+def _set_toml(text: str, key: str, entry: dict[str, object]) -> str:
+    import tomlkit
+
+    document = tomlkit.parse(text.removeprefix(_BOM).replace("\r\n", "\n"))
+    servers = document.get(key)
+    if servers is None:
+        servers = document[key] = tomlkit.table(is_super_table=True)
+    if not isinstance(servers, dict):
+        raise ValueError(f"{key} is not a table")
+    server = servers.get(SERVER_NAME)
+    if not isinstance(server, dict):
+        server = servers[SERVER_NAME] = tomlkit.table()
+    for name, value in entry.items():
+        if name not in server or server[name] != value:
+            server[name] = value
+    return _with_form_of(text, tomlkit.dumps(document))
+
+
+def _remove_toml(text: str, key: str) -> str:
+    import tomlkit
+
+    document = tomlkit.parse(text.removeprefix(_BOM).replace("\r\n", "\n"))
+    servers = document.get(key)
+    if not isinstance(servers, dict) or SERVER_NAME not in servers:
+        return text
+    del servers[SERVER_NAME]
+    return _with_form_of(text, tomlkit.dumps(document))
+
+
+def _with_form_of(original: str, text: str) -> str:
+    """Return the text with the line ends and the byte order mark of the original."""
+    text = text.replace("\n", jsonc.line_end_of(original))
+    return _BOM + text if original.startswith(_BOM) else text
