@@ -138,7 +138,9 @@ def test_an_edited_mention_keeps_its_diagnostic_until_the_user_pauses(page: Open
     kept = page.diagnostics(2)
     assert marked(page, kept) == [("unresolved", "@#Cart"), ("refused", "@dist/out.js")]
     method = "textDocument/publishDiagnostics"
-    settled = page.client.wait_notification(method, lambda n: n.get("version") == 2 and len(n["diagnostics"]) == 1)
+    settled = page.client.wait_notification(
+        method, lambda n: n["uri"] == page.uri and n.get("version") == 2 and len(n["diagnostics"]) == 1
+    )
     assert marked(page, settled["diagnostics"]) == [("refused", "@dist/out.js")]
 
 

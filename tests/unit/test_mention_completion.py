@@ -32,6 +32,8 @@ class Snapshot:
     def replay(self): pass
 -- server/deep/spring.py --
 def spring(): pass
+-- docs/日本語.md --
+# 日本語
 -- docs/about pings.md --
 # Pings
 
@@ -251,7 +253,7 @@ def test_replaced_range(shop: Snapshot, typed: str, replaced: str) -> None:
         ("@#Snap|shot.read x", "Snapshot.replay", None),
         ("@#hand|le_ping.x", "handle_ping", "@#handle_ping.x"),
         ("@ser|ver/snapshot.py", "server/", "@server/snapshot.py"),
-        ("@server/sn|的作用", "server/snapshot.py", "@server/snapshot.py 的作用"),
+        ("@server/sn|的作用", "server/snapshot.py", "@server/snapshot.py的作用"),
         ('@"docs/about| pings.md" x', "docs/about pings.md", '@"docs/about pings.md" x'),
         ('@"docs/about| and say "hello"', "docs/about pings.md", '@"docs/about pings.md" and say "hello"'),
         ("@|please", "selection", "@selection please"),

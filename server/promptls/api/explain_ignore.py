@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
+
 from promptls.api import params as protocol
 from promptls.api.locations import path_of_document
 from promptls.api.params import Json
 from promptls.engine import Engine
 from promptls.index import explain_path
+from promptls.index.files.uris import from_uri
 from promptls.model import CancelToken
 
 
 def explain_ignore(engine: Engine, params: protocol.UriParams, token: CancelToken) -> Json:
     """Handle `promptls/explainIgnore`."""
-    path = path_of_document(params.uri, engine.workspace)
-    root = engine.snapshot(token).root_of(path)
+    snapshot = engine.snapshot(token)
+    path = from_uri(params.uri) or ""
+    if not os.path.islink(path) or snapshot.root_of(path) is None:  # a link is excluded as such
+        path = path_of_document(params.uri, engine.workspace)
+    root = snapshot.root_of(path)
     if root is None:
         return {"indexed": False, "reason": "The file is outside the workspace."}
     decision = explain_path(root.path, path, engine.indexer.config.limits)

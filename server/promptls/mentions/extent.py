@@ -64,6 +64,8 @@ _LOCATION_KINDS = frozenset({"file", "folder", "symbol", "workspace"})
 _PATH_SYNTAX = re.compile(r"[/\\]|\.[A-Za-z]")
 _SENTENCE = ".,;:!?)\"'`*_>|]}\u2026"
 _CLOSING = ".:!?"
+_NAME_SIGNS = "~$%&+=-@"
+"""Signs that a name on disk may continue with, though it is rarely the name of an indexed file."""
 _OPERATORS = "=<>+-*/%&|^~"
 _SYMBOL_MARK = re.compile(r"::?|#")
 _NAME_START = re.compile(r"[\0\w$~#(<\[+=*-]")
@@ -181,7 +183,7 @@ class _Finder:
             if masked[end : end + 1] == "*" != token.emphasis:
                 continue  # a glob
             if _may_end_path(masked, end) and self._is_path(value[start:end], masked[end:]):
-                return end
+                return self._longer_on_disk(token, start, end) or end
         for end in range(len(value), start, -1):
             if not _has_extension(value[start:end]) or not _may_end_path(masked, end):
                 continue
@@ -192,6 +194,15 @@ class _Finder:
             if checks >= MAX_DISK_CHECKS:
                 break
         return 0
+
+    def _longer_on_disk(self, token: MentionToken, start: int, end: int) -> int:
+        """Return the end of a longer path on disk, as "cart.py~" beside the indexed "cart.py"; 0 for none."""
+        whole = default_length(token)
+        if whole <= end or token.masked[end] not in _NAME_SIGNS:
+            return 0
+        root, path = split_root(self._context.snapshot, token.value[start:whole])
+        found = find_on_disk(self._context, path, find_roots(self._context.snapshot, root))
+        return whole if found is not None else 0
 
     def _is_path(self, written: str, rest: str) -> bool:
         """Return whether a text names files or folders, and the text behind it does not make it another path."""
