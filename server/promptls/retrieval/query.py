@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.index import STOP_WORDS, find_words, tokenize
+from promptls.retrieval.translation import Translation, translate
 
 _QUOTED = re.compile(r"`([^`\n]{2,80})`|\"([^\"\n]{2,80})\"|'([\w.:/-]{2,80})'")
 # The look-behind starts each match at the beginning of a word, which keeps long words linear.
@@ -37,7 +38,7 @@ _DOCS_TOPIC = re.compile(r"\b(docs?|documentation|readme|changelog|license|contr
 class Query(Struct, frozen=True):
     """A parsed question, the input of retrieval."""
 
-    text: str  # the question without file mentions, as it is embedded
+    text: str  # the question without file mentions, in English terms if it was translated, as it is embedded
     terms: tuple[str, ...]  # distinct search terms in order (see index.search.analyzer)
     names: tuple[str, ...]  # possible names of definitions, as written, most specific first
     paths: tuple[str, ...]  # possible paths or file names
@@ -51,10 +52,20 @@ class Query(Struct, frozen=True):
     excluded: tuple[str, ...] = ()  # search terms that the question excludes, not in `terms`
     corrected: tuple[tuple[str, str], ...] = ()  # (word as typed, name or word of the workspace)
     expanded: tuple[tuple[str, float], ...] = ()  # (term, weight below 1) added by query expansion
+    translation: Translation | None = None  # of a question in another human language
 
 
 def parse_query(text: str) -> Query:
-    """Return the query for a question."""
+    """Return the query for a question; one in another human language is translated, and its own words are terms too."""
+    translation = translate(text)
+    if translation is None:
+        return _parse(text)
+    query = _parse(translation.gloss)
+    terms = _merge(query.terms, map(tuple, map(tokenize, translation.words)))
+    return replace(query, terms=terms, phrases=_merge(query.phrases, [_quoted(text)]), translation=translation)
+
+
+def _parse(text: str) -> Query:
     words_ = find_words(text)
     term_counts = Counter(tokenize(text))
     spelled, pairs = tuple(dict.fromkeys(_code_names(text, words_))), tuple(dict.fromkeys(_word_pairs(words_)))
