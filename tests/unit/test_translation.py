@@ -57,11 +57,13 @@ def test_english_and_code_are_not_translated(text: str) -> None:
     [
         ("密码在哪里加密？", "zh", "where password encrypt"),
         ("密碼在哪裡加密？", "zh", "where password encrypt"),
+        ("使用者登入逾時之後，佇列為什麼沒有重試？", "zh", "user login timeout queue retry"),
         ("パスワードはどこで暗号化されますか", "ja", "where password encrypt"),
         ("비밀번호는 어디에서 암호화되나요?", "ko", "where password encrypt"),
         ("Где шифруется пароль?", "ru", "where password encrypt"),
         ("¿Dónde se cifra la contraseña?", "es", "where password encrypt"),
         ("donde se cifra la contrasena", "es", "where password encrypt"),
+        ("la caché no expira", "es", "cache expire"),
         ("Onde a senha é criptografada?", "pt", "where password encrypt"),
         ("Où le mot de passe est-il chiffré ?", "fr", "where password encrypt"),
         ("Wo wird das Passwort verschlüsselt?", "de", "where password encrypt"),

@@ -62,7 +62,7 @@ def _by_function_words(prose: str, words: list[str]) -> str:
     """Return the language with most function words and known words, if they are enough and more than English ones."""
     parts = [part for word in words for part in word.split("'")]
     found = {language: [w for w in parts if w in _distinctive(language)] for language in LATIN}
-    if not any(found.values()):
+    if prose.isascii() and not any(found.values()):
         return ""
     known = {language: sum(_is_known(w, language) for w in set(parts) - english_terms()) for language in LATIN}
     scores = {
@@ -72,12 +72,12 @@ def _by_function_words(prose: str, words: list[str]) -> str:
     language = max(scores, key=lambda name: scores[name])
     count, distinct = len(found[language]), len(set(found[language]))
     english = sum(w in function_words("english") and w not in function_words(language) for w in parts)
-    if count <= english:
+    if english and count <= english:
         return ""
     if distinct > 1:
         return language if count >= _MIN_SHARE * len(parts) else ""
     is_mostly_known = count + known[language] >= max(2, _MIN_KNOWN_SHARE * len(parts))
-    return language if distinct and is_mostly_known else ""
+    return language if is_mostly_known and (distinct or not prose.isascii()) else ""
 
 
 def _is_known(word: str, language: str) -> bool:

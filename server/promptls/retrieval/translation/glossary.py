@@ -103,10 +103,12 @@ def glossary(language: str) -> Glossary:
 
 
 def _spellings(form: str, language: str) -> set[str]:
-    """Return the spellings of a form: German umlauts, and Russian inflections with a stem of their own.
+    """Return the spellings of a form: simplified characters, German umlauts, and Russian inflections.
 
-    These are the present tense of verbs in -овать and the genitive plural of nouns in -ка.
+    These have a stem of their own: the present tense of verbs in -овать and the genitive plural of nouns in -ка.
     """
+    if language == "zh":
+        return {form.translate(simplified())}
     if language == "de":
         return {form, form.translate(_UMLAUTS)}
     if language == "ru" and form.endswith("овать"):
