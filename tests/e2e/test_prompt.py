@@ -83,6 +83,36 @@ def test_warning_about_a_guessed_encoding(client: Client) -> None:
     assert result["warnings"] == ["rus.py is not UTF-8 and was read as cp1251, which is a guess; save it as UTF-8."]
 
 
+@pytest.mark.parametrize(
+    ("message", "language"),
+    [
+        ("打折之后的价格在哪里计算？", "zh"),
+        ("割引後の価格はどこで計算されますか？", "ja"),
+        ("할인 후 가격은 어디에서 계산되나요?", "ko"),
+        ("Где вычисляется цена со скидкой?", "ru"),
+        ("¿Dónde se calcula el precio después del descuento?", "es"),
+        ("Onde o preço com desconto é calculado?", "pt"),
+        ("Où le prix après remise est-il calculé ?", "fr"),
+        ("Wo wird der Preis nach dem Rabatt berechnet?", "de"),
+    ],
+)
+def test_question_in_another_language_finds_the_code(client: Client, message: str, language: str) -> None:
+    result = client.build(message)
+    hits = client.request("promptls/search", {"query": message, "limit": 5})["hits"]
+    assert "def apply_discount" in result["prompt"]
+    assert hits[0]["path"] == "shop/cart.py"
+    assert result["intent"]["translation"]["language"] == language
+    assert {"discount", "price"} <= set(result["intent"]["terms"])
+    assert result["warnings"] == []
+
+
+def test_warning_about_a_question_that_cannot_be_translated(client: Client) -> None:
+    result = client.build("Где шмыгают глокие куздры, будланувшие бокра?")
+    assert result["warnings"] == [
+        "Only 1 of 6 words of this Russian question could be translated; ask in English or mention files."
+    ]
+
+
 def test_result_is_consistent(client: Client) -> None:
     message = "how is the total of @shop/cart.py rounded? 😀 see @#Money.times"
     result = client.build(message, budget={"tokens": 3000, "counter": "chars4"})

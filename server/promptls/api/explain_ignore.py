@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 
 from promptls.api import params as protocol
 from promptls.api.locations import path_of_document
@@ -17,7 +17,7 @@ def explain_ignore(engine: Engine, params: protocol.UriParams, token: CancelToke
     """Handle `promptls/explainIgnore`."""
     snapshot = engine.snapshot(token)
     path = from_uri(params.uri) or ""
-    if not os.path.islink(path) or snapshot.root_of(path) is None:  # a link is excluded as such
+    if not Path(path).is_symlink() or snapshot.root_of(path) is None:  # a link is excluded as such
         path = path_of_document(params.uri, engine.workspace)
     root = snapshot.root_of(path)
     if root is None:

@@ -13,6 +13,7 @@ from promptls.index import IndexState, IndexStatus, Snapshot
 from promptls.model import Item, MentionOutcome, Span
 from promptls.prompt.intent import Intent
 from promptls.prompt.sanitize import redact
+from promptls.retrieval.translation import Translation
 from promptls.util.cancellation import check_each
 
 _WIDE = re.compile("[\U00010000-\U0010ffff]")  # two UTF-16 units
@@ -137,7 +138,7 @@ def _encode_mention(outcome: MentionOutcome, to_utf16: Callable[[int], int], sna
 
 def encode_intent(intent: Intent) -> Json:
     """Encode the classification of a question."""
-    return {
+    return _encode_translation(intent.query.translation) | {
         "codebase": intent.about_codebase,
         "categories": [
             {"name": c.name, "confidence": c.confidence, "matched": list(c.matched_words), "strong": c.has_strong_match}
@@ -153,6 +154,19 @@ def encode_intent(intent: Intent) -> Json:
         "entities": [{"name": e.name, "verified": e.verified} for e in intent.entities],
         "corrected": dict(intent.query.corrected),
         "expanded": [term for term, _ in intent.query.expanded],
+    }
+
+
+def _encode_translation(translation: Translation | None) -> Json:
+    """Encode the translation of a question in another human language."""
+    if translation is None:
+        return {}
+    return {
+        "translation": {
+            "language": translation.language,
+            "english": translation.gloss,
+            "confidence": round(translation.confidence, 2),
+        }
     }
 
 

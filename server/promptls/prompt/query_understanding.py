@@ -22,6 +22,8 @@ from promptls.prompt.language_model import LanguageModel, interpret_question
 from promptls.prompt.options import PromptOptions
 from promptls.prompt.scoring import ScoringQuery
 from promptls.retrieval.query import parse_query
+from promptls.retrieval.translation import MIN_CONFIDENCE as MIN_TRANSLATED
+from promptls.retrieval.translation import Translation
 
 MIN_CONFIDENCE = 0.8
 """Confidence from which a question counts as unrelated to the code.
@@ -74,6 +76,8 @@ def understand_query(
         query = replace(parse_query(f"{earlier} {question}"), excluded=intent.query.excluded)
         intent = replace(intent, query=query, about_codebase=intent.about_codebase or not is_small_talk)
     is_foreign = _is_foreign(intent, reader.document_frequency)
+    translation = intent.query.translation
+    searched = question if translation is None else translation.gloss
     profile = options.profile
     classifier: str = profile.understanding.classifier
     if profile.hooks.classify is not None:
@@ -81,7 +85,7 @@ def understand_query(
         classification = profile.hooks.classify(intent, question)
         intent, keywords = classification.intent, classification.keywords
     else:
-        keywords = _keywords(question)
+        keywords = _keywords(searched)
         if classifier == "none":
             intent = replace(intent, about_codebase=bool(question.strip()))
     intent, warnings = _refine_with_model(intent, question, options.language_model, context)
@@ -93,7 +97,9 @@ def understand_query(
     max_keywords = profile.understanding.max_keywords or len(keywords)
     if is_foreign:
         warnings = (*warnings, FOREIGN_WARNING)
-    scoring_query = ScoringQuery(question, keywords[:max_keywords], intent.action)
+    elif translation is not None and (warnings or not isinstance(options.language_model, LanguageModel)):
+        warnings = (*warnings, *_translation_warnings(translation))  # else the language model translated
+    scoring_query = ScoringQuery(searched, keywords[:max_keywords], intent.action)
     return QueryUnderstanding(intent, scoring_query, is_foreign, warnings)
 
 
@@ -105,6 +111,16 @@ def _is_foreign(intent: Intent, document_frequency: Callable[[str], int]) -> boo
     letters = [c for c in intent.query.text if c.isalpha()]
     is_other_script = 2 * sum(ord(c) > LAST_LATIN for c in letters) > len(letters)
     return is_other_script and not intent.query.paths and not any(map(document_frequency, intent.query.terms))
+
+
+def _translation_warnings(translation: Translation) -> tuple[str, ...]:
+    """Return a warning if few words of a question could be translated."""
+    if translation.confidence >= MIN_TRANSLATED:
+        return ()
+    return (
+        f"Only {translation.translated} of {translation.total} words of this {translation.language_name} question could "
+        "be translated; ask in English or mention files.",
+    )
 
 
 def _keywords(question: str) -> tuple[str, ...]:

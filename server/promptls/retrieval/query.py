@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from promptls.index import STOP_WORDS, find_words, tokenize
 from promptls.retrieval import report as reports
-from promptls.retrieval.report import split_report
+from promptls.retrieval.report import Report, split_report
+from promptls.retrieval.translation import Translation, translate
 
 _QUOTED = re.compile(r"`([^`\n]{2,80})`|\"([^\"\n]{2,80})\"|'([\w.:/-]{2,80})'")
 # The look-behind starts each match at the beginning of a word, which keeps long words linear.
@@ -39,7 +40,7 @@ _DOCS_TOPIC = re.compile(r"\b(docs?|documentation|readme|changelog|license|contr
 class Query(Struct, frozen=True):
     """A parsed question, the input of retrieval."""
 
-    text: str  # the question without file mentions, as it is embedded
+    text: str  # the question without file mentions, in English terms if it was translated, as it is embedded
     terms: tuple[str, ...]  # distinct search terms in order (see index.search.analyzer)
     names: tuple[str, ...]  # possible names of definitions, as written, most specific first
     paths: tuple[str, ...]  # possible paths or file names
@@ -55,11 +56,28 @@ class Query(Struct, frozen=True):
     expanded: tuple[tuple[str, float], ...] = ()  # (term, weight below 1) added by query expansion
     title: str = ""  # first line of a report, which is embedded separately
     term_weights: tuple[tuple[str, float], ...] = ()  # terms with a weight other than 1
+    translation: Translation | None = None  # of a question in another human language
 
 
 def parse_query(text: str) -> Query:
-    """Return the query for a question."""
+    """Return the query for a question; one in another human language is translated, and its own words are terms too."""
     report = split_report(text)
+    translation = translate(report.text)
+    if translation is None:
+        return _parse(report)
+    query = _parse(_translated(report) if report.title else Report("", translation.gloss, ""))
+    terms = _merge(query.terms, map(tuple, map(tokenize, translation.words)))
+    return replace(query, terms=terms, phrases=_merge(query.phrases, [_quoted(text)]), translation=translation)
+
+
+def _translated(report: Report) -> Report:
+    """Return a report with its title and prose in English terms."""
+    parts = (translate(part) for part in (report.title, report.prose))
+    title, prose = (t.gloss if t is not None else "" for t in parts)
+    return Report(title or report.title, prose or report.prose, report.code)
+
+
+def _parse(report: Report) -> Query:
     text = report.text
     words_ = find_words(text)
     term_counts = Counter(tokenize(text))
@@ -81,7 +99,7 @@ def parse_query(text: str) -> Query:
     )
 
 
-def _term_weights(report: reports.Report) -> Iterable[tuple[str, float]]:
+def _term_weights(report: Report) -> Iterable[tuple[str, float]]:
     """Yield the terms that do not occur in the title of a report, with their weights."""
     title, prose = set(tokenize(report.title)), set(tokenize(report.prose))
     yield from ((term, reports.PROSE_WEIGHT) for term in sorted(prose - title))

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from promptls.prompt.intent.categories import find_categories
 from promptls.prompt.intent.entities import find_entities, find_paths, question_scope
-from promptls.prompt.intent.negation import find_exclusion
+from promptls.prompt.intent.negation import Exclusion, find_exclusion
 from promptls.prompt.intent.question_type import classify_question
 from promptls.prompt.intent.relevance import assess_relevance
 from promptls.prompt.intent.tokenize import tokenize_question
@@ -39,6 +39,11 @@ def detect_intent(
     query = exclude_words(parse_query(question), exclusion.words)
     categories = find_categories(tokenized, exclusion, is_defined)
     question_type = classify_question(tokenized, exclusion)
+    if query.translation is not None:  # the lists of words cover more English words than words of other languages
+        english = tokenize_question(query.translation.gloss)
+        categories = categories or find_categories(english, Exclusion(), is_defined)
+        if question_type.action == "other" or not question_type.types:
+            question_type = classify_question(english, Exclusion())
     entities, files = find_entities(query, is_defined), find_paths(tokenized)
     name_evidence = (any(not e.verified for e in entities), bool(files), any(e.verified for e in entities))
     has_mentions = len(question.strip()) < len(message.strip())
