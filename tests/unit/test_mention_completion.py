@@ -325,7 +325,7 @@ def test_item_details(shop: Snapshot) -> None:
     assert symbol.detail == "method, server/snapshot.py:5"
     assert symbol.documentation.startswith("def render(self)")
     (folder,) = complete_at(shop, "@docs").items[:1]
-    assert (folder.label, folder.kind, folder.detail, folder.tokens) == ("docs/", "folder", "folder, 1 file", 4)
+    assert (folder.label, folder.kind, folder.detail, folder.tokens) == ("docs/", "folder", "folder, 2 files", 7)
 
 
 def test_several_roots(tmp_path: Path) -> None:
