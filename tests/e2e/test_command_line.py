@@ -6,8 +6,10 @@ import importlib.metadata
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -167,6 +169,43 @@ def test_unwritable_output_is_one_sentence(tmp_path: Path, shop: Path, command: 
 def test_closed_pipe_is_not_a_failure(tmp_path: Path, shop: Path, unbuffered: str) -> None:
     line = f"{{ {sys.executable} -m promptls recipes; echo $? >&2; }} | true"
     assert run_in_shell(line, tmp_path, shop, unbuffered).stderr == "0\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="descriptors are closed by a POSIX shell")
+@pytest.mark.parametrize(
+    ("closed", "message", "status", "sentence"),
+    [
+        (">&-", "x", 1, "promptls: cannot write the output: stdout is closed."),
+        ("<&-", "x", 0, ""),
+        ("<&-", "-", 2, "promptls: message: must not be blank."),
+        ("2>&-", "x", 0, ""),
+        ("<&- >&- 2>&-", "x", 1, ""),
+    ],
+)
+def test_closed_streams_cause_no_traceback(
+    tmp_path: Path, shop: Path, closed: str, message: str, status: int, sentence: str
+) -> None:
+    command = [sys.executable, "-m", "promptls", "prompt", message, "--root", str(shop)]
+    env = {**os.environ, "HOME": str(tmp_path), "PROMPTLS_CACHE": str(tmp_path / "cache")}
+    shell = ["sh", "-c", f'"$@" {closed}', "sh", *command]
+    done = subprocess.run(shell, env=env, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == status
+    assert "Traceback" not in done.stderr
+    assert sentence in done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of process groups")
+@pytest.mark.parametrize("delay_s", [0.1, 0.2, 0.4, 0.8])
+def test_interrupt_at_any_moment_is_silent(tmp_path: Path, shop: Path, delay_s: float) -> None:
+    command = [sys.executable, "-m", "promptls", "prompt", "-", "--root", str(shop)]
+    env = {**os.environ, "HOME": str(tmp_path), "PROMPTLS_CACHE": str(tmp_path / "cache")}
+    with subprocess.Popen(
+        command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        time.sleep(delay_s)
+        os.killpg(process.pid, signal.SIGINT)
+        _, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stderr) == (130, b"")
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])

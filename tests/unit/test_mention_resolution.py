@@ -726,7 +726,7 @@ def test_names_of_roots_are_unique(names: str, expected: str) -> None:
         ("@glob:api:src/*.py", "included: api/src/app.py"),
         ("@glob:*.py", "included: web/src/app.py, api/only.py, api/src/app.py, cli/src/app.py"),
         ("@map:web:src/", "included: promptls:map web:src/, web/src/app.py"),
-        ("@map:web:", "included: promptls:map web:, web/src/app.py"),
+        ("@map:web:", "included: promptls:map web, web/src/app.py"),
         ("@tree:cli:src/", "included: promptls:tree cli:src/:1-3"),
         ("@tree:nope:src/", "unresolved: "),
         ('@text:api:src/:"def"', "included: api/src/app.py:1 function run"),
