@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import git
 from promptls.doctor import PACKAGES
 
 
@@ -219,6 +220,34 @@ def run_in_shell(line: str, tmp_path: Path, cwd: Path, unbuffered: str) -> subpr
     return subprocess.run(
         ["sh", "-c", line], cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, timeout=60, check=False
     )
+
+
+@pytest.mark.parametrize("with_git", [False, True])
+def test_own_files_are_not_indexed(tmp_path: Path, with_git: bool) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "a.py").write_text("x = 1\n")
+    if with_git:
+        git(home, "init", "-q")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "PROMPTLS_"))}
+    command = [sys.executable, "-m", "promptls", "-v"]
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run(
+            [*command, *arguments],
+            cwd=home,
+            env={**env, "HOME": str(home)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stdout
+
+    run("memory", "add", "Prefer short names.")
+    run("prompt", "x @a.py")
+    own = [path for path in home.rglob("*") if path.is_file() and "promptls" in path.as_posix()]
+    assert own
+    assert json.loads(run("status", "--json"))["roots"][0]["files"] == 1
 
 
 def test_doctor_reports_problems(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

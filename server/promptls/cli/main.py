@@ -88,10 +88,11 @@ def argument_parser() -> argparse.ArgumentParser:
 
 def _configure_logging(verbose: bool) -> None:
     from promptls.settings import log_file
+    from promptls.util.own_folder import make_own_folder
 
     handlers: list[logging.Handler] = []
     try:
-        log_file().parent.mkdir(parents=True, exist_ok=True)
+        make_own_folder(log_file().parent)
         handlers.append(
             RotatingFileHandler(log_file(), maxBytes=MAX_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True)
         )
