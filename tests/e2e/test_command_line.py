@@ -6,12 +6,15 @@ import importlib.metadata
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from conftest import git
 from promptls.doctor import PACKAGES
 
 
@@ -169,6 +172,43 @@ def test_closed_pipe_is_not_a_failure(tmp_path: Path, shop: Path, unbuffered: st
     assert run_in_shell(line, tmp_path, shop, unbuffered).stderr == "0\n"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="descriptors are closed by a POSIX shell")
+@pytest.mark.parametrize(
+    ("closed", "message", "status", "sentence"),
+    [
+        (">&-", "x", 1, "promptls: cannot write the output: stdout is closed."),
+        ("<&-", "x", 0, ""),
+        ("<&-", "-", 2, "promptls: message: must not be blank."),
+        ("2>&-", "x", 0, ""),
+        ("<&- >&- 2>&-", "x", 1, ""),
+    ],
+)
+def test_closed_streams_cause_no_traceback(
+    tmp_path: Path, shop: Path, closed: str, message: str, status: int, sentence: str
+) -> None:
+    command = [sys.executable, "-m", "promptls", "prompt", message, "--root", str(shop)]
+    env = {**os.environ, "HOME": str(tmp_path), "PROMPTLS_CACHE": str(tmp_path / "cache")}
+    shell = ["sh", "-c", f'"$@" {closed}', "sh", *command]
+    done = subprocess.run(shell, env=env, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == status
+    assert "Traceback" not in done.stderr
+    assert sentence in done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of process groups")
+@pytest.mark.parametrize("delay_s", [0.1, 0.2, 0.4, 0.8])
+def test_interrupt_at_any_moment_is_silent(tmp_path: Path, shop: Path, delay_s: float) -> None:
+    command = [sys.executable, "-m", "promptls", "prompt", "-", "--root", str(shop)]
+    env = {**os.environ, "HOME": str(tmp_path), "PROMPTLS_CACHE": str(tmp_path / "cache")}
+    with subprocess.Popen(
+        command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        time.sleep(delay_s)
+        os.killpg(process.pid, signal.SIGINT)
+        _, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stderr) == (130, b"")
+
+
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_output_before_an_error_is_flushed(tmp_path: Path, shop: Path, unbuffered: str) -> None:
     code = "from promptls.cli.output import discard_output; print('printed'); discard_output()"
@@ -180,6 +220,34 @@ def run_in_shell(line: str, tmp_path: Path, cwd: Path, unbuffered: str) -> subpr
     return subprocess.run(
         ["sh", "-c", line], cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, timeout=60, check=False
     )
+
+
+@pytest.mark.parametrize("with_git", [False, True])
+def test_own_files_are_not_indexed(tmp_path: Path, with_git: bool) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "a.py").write_text("x = 1\n")
+    if with_git:
+        git(home, "init", "-q")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "PROMPTLS_"))}
+    command = [sys.executable, "-m", "promptls", "-v"]
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run(
+            [*command, *arguments],
+            cwd=home,
+            env={**env, "HOME": str(home)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stdout
+
+    run("memory", "add", "Prefer short names.")
+    run("prompt", "x @a.py")
+    own = [path for path in home.rglob("*") if path.is_file() and "promptls" in path.as_posix()]
+    assert own
+    assert json.loads(run("status", "--json"))["roots"][0]["files"] == 1
 
 
 def test_doctor_reports_problems(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

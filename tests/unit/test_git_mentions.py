@@ -334,3 +334,18 @@ def test_diff_order_file_that_is_a_pipe_is_not_read(repo: Path) -> None:
     (repo / "a.py").write_text("x = 5\n")
     for mention in ("@diff", "@diff:HEAD", "@diff:unstaged"):
         assert "+x = 5" in shown(mention, context_for(repo))["a.py (diff)"]
+
+
+def test_edit_in_a_submodule_is_a_change(tmp_path: Path) -> None:
+    top, library = tmp_path / "top", tmp_path / "library"
+    for folder, name in ((library, "lib.py"), (top, "app.py")):
+        snapshot_of(f"-- {name} --\nx = 1\n", folder)
+        for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "Begin"]):
+            git(folder, *arguments)
+    git(top, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "lib")
+    git(top, "commit", "-qm", "Add the library")
+    snapshot = snapshot_of("-- app.py --\nx = 1\n-- lib/lib.py --\nx = 2\n", top)
+    for mention in ("@diff", "@diff:unstaged", "@diff:HEAD"):
+        (outcome,) = resolve_mentions(mention, context_of(snapshot))
+        assert [item.subject for item in outcome.targets] == [f"{snapshot.roots[0].path}/lib/lib.py"]
+        assert outcome.reason == "1 file changed, +1 −1."

@@ -313,7 +313,7 @@ def test_concurrent_writers_lose_nothing(shop: Shop) -> None:
     answer = shop.ask("list")
     assert sorted(titles(answer)) == sorted(f"{name} {i}" for name in "ABC" for i in range(15))
     assert answer.problems == ()
-    assert sorted(p.name for p in shop.user.iterdir()) == ["locks", "memory.json"]
+    assert sorted(p.name for p in shop.user.iterdir()) == [".gitignore", "locks", "memory.json"]
 
 
 ENDLESS = """

@@ -402,11 +402,13 @@ def test_repeated_items_are_noted(tmp_path: Path) -> None:
     assert [o.reason.split(".")[0] for o in outcomes[1:3]] == ["Same as @src/app", "Same as @src/app"]
     assert outcomes[4].reason.startswith("Same as @src/app.py:5-6.")
     assert outcomes[6].reason.startswith("Same as @src/.")
-    assert [(i.path.rsplit("/", 1)[-1], i.mention) for i in collect_items(outcomes)] == [
-        ("app.py", 0),
-        ("app.py", 3),
-        ("src", 5),
-        ("utils.py", 5),
+    names = [(i.path.rsplit("/", 1)[-1], i.mention, i.group.rsplit("/", 1)[-1]) for i in collect_items(outcomes)]
+    assert names == [
+        ("app.py", 0, ""),
+        ("app.py", 3, ""),
+        ("src", 5, ""),
+        ("app.py", 5, "src"),
+        ("utils.py", 5, "src"),
     ]
 
 
@@ -723,8 +725,8 @@ def test_names_of_roots_are_unique(names: str, expected: str) -> None:
         ("@api:src/*.py", "included: api/src/app.py"),
         ("@glob:api:src/*.py", "included: api/src/app.py"),
         ("@glob:*.py", "included: web/src/app.py, api/only.py, api/src/app.py, cli/src/app.py"),
-        ("@map:web:src/", "included: promptls:map, web/src/app.py"),
-        ("@map:web:", "included: promptls:map, web/src/app.py"),
+        ("@map:web:src/", "included: promptls:map web:src/, web/src/app.py"),
+        ("@map:web:", "included: promptls:map web, web/src/app.py"),
         ("@tree:cli:src/", "included: promptls:tree cli:src/:1-3"),
         ("@tree:nope:src/", "unresolved: "),
         ('@text:api:src/:"def"', "included: api/src/app.py:1 function run"),

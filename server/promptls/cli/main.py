@@ -15,12 +15,12 @@ from promptls import __version__
 from promptls.cli import doctor, graph, index, install, mcp, memory, prompt, recipes, search, serve, verify
 from promptls.cli.output import (
     FAILURE,
-    INTERRUPTED,
     SUCCESS,
     USAGE_ERROR,
     UsageError,
     configure_streams,
     discard_output,
+    open_missing_streams,
     print_error,
 )
 
@@ -29,9 +29,17 @@ MAX_LOG_BYTES = 2_000_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit status."""
+    """Run one command and return the exit status.
+
+    Raises:
+        KeyboardInterrupt: The user pressed Ctrl-C.
+    """
+    closed = open_missing_streams()
     configure_streams()
     options = argument_parser().parse_args(arguments)
+    if "stdout" in closed:
+        print_error("cannot write the output: stdout is closed.")
+        return FAILURE
     _configure_logging(options.verbose)
     try:
         status = int(options.run(options))
@@ -45,8 +53,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         logging.getLogger(__name__).exception("cannot import a package")
         print_error(f"cannot import a required package ({error}). Run `promptls doctor` for a diagnosis.")
         return FAILURE
-    except KeyboardInterrupt:
-        return INTERRUPTED
     except BrokenPipeError:
         discard_output()
         return SUCCESS
@@ -84,10 +90,11 @@ def argument_parser() -> argparse.ArgumentParser:
 
 def _configure_logging(verbose: bool) -> None:
     from promptls.settings import log_file
+    from promptls.util.own_folder import make_own_folder
 
     handlers: list[logging.Handler] = []
     try:
-        log_file().parent.mkdir(parents=True, exist_ok=True)
+        make_own_folder(log_file().parent)
         handlers.append(
             RotatingFileHandler(log_file(), maxBytes=MAX_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True)
         )

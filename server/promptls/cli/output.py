@@ -9,8 +9,8 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-SUCCESS, FAILURE, USAGE_ERROR, INTERRUPTED = 0, 1, 2, 130
-"""Exit statuses: 130 is 128 + SIGINT, as in shells."""
+SUCCESS, FAILURE, USAGE_ERROR = 0, 1, 2
+"""Exit statuses; see `promptls.__main__` for the one after Ctrl-C."""
 
 
 class UsageError(Exception):
@@ -25,6 +25,17 @@ def print_json(value: Any) -> None:
 def print_error(message: str) -> None:
     """Print a message for the user to stderr."""
     print(f"promptls: {message}", file=sys.stderr)
+
+
+def open_missing_streams() -> list[str]:
+    """Open the null device for standard streams that are closed, and return the names of these streams.
+
+    Otherwise the next file that is opened, such as a store, would get the descriptor of a standard stream.
+    """
+    closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
+    for name in closed:
+        setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+    return closed
 
 
 def configure_streams() -> None:

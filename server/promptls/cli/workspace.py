@@ -13,6 +13,9 @@ from promptls.cli.output import UsageError, print_error
 if TYPE_CHECKING:
     from promptls.engine import Engine
 
+REPORT_INTERVAL_S = 10
+"""Interval between sentences about the progress of the index, in seconds; small workspaces take less."""
+
 
 def add_workspace_arguments(parser: argparse.ArgumentParser) -> None:
     """Add `--root` and `--json`."""
@@ -91,11 +94,16 @@ def request(
 
 
 def wait_for_index(engine: Engine, stored: bool = False) -> None:
-    """Wait until the index is complete, or stored, with a progress bar on a terminal."""
+    """Wait until the index is complete, or stored; report the progress with a bar on a terminal, else in sentences."""
     index = engine.index
     wait = index.wait_until_stored if stored else index.wait_until_searchable
-    if wait(timeout_s=0.3) or not sys.stderr.isatty():
-        wait()
+    if wait(timeout_s=0.3):
+        return
+    if not sys.stderr.isatty():
+        while not wait(timeout_s=REPORT_INTERVAL_S):
+            state = index.state()
+            done = f"{state.files - state.unread:,} of {state.files:,} files" if state.files else "listing the files"
+            print_error(f"indexing, {done}. Choose a smaller folder with --root DIR if this takes too long.")
         return
     from tqdm import tqdm
 

@@ -13,6 +13,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -38,6 +40,7 @@ from promptls.index.workspace import ChangeSet, Workspace
 from promptls.index.writer import IndexWriter, unwritten_rows
 from promptls.model import Cancelled, CancelToken, FileEntry, Root
 from promptls.settings import BUNDLED
+from promptls.util.own_folder import make_own_folder
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +58,9 @@ class Indexer:
         self, config: IndexConfig, workspace: Workspace | None = None, on_change: Callable[[], None] = lambda: None
     ) -> None:
         self.config = config
+        if config.cache_folder:
+            with suppress(OSError):  # reported when the index is stored
+                make_own_folder(Path(config.cache_folder))
         self.workspace = workspace or Workspace()
         self._on_change = on_change
         # The model is fixed for the lifetime of the index, even if its files change.

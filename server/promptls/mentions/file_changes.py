@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.git import diff, revisions
-from promptls.index import FileContent, file_stat, read_any_text, split_lines
+from promptls.index import FileContent, file_stat, folder_exists, read_any_text, split_lines
 from promptls.mentions.context import ResolveContext
 from promptls.model import Problem, Root
 
@@ -75,7 +75,27 @@ def working_tree_changes(context: ResolveContext, root: Root, base: str) -> list
         change = _file_change(context, root, file)
         document = context.snapshot.documents.get(change.path)
         changes[change.path] = change if document is None else replace(change, after=document.text)
+    changes |= {change.path: change for change in _submodule_changes(context, root, committed=bool(base))}
     return list(changes.values())
+
+
+def _submodule_changes(context: ResolveContext, root: Root, committed: bool) -> list[FileVersions]:
+    """Return the changes in submodules that are checked out, each compared with its own last commit or git index.
+
+    A submodule that git cannot read has no changes: its own commit is compared by the repository that contains it.
+    """
+    names = diff.submodules(root.path, context.token)
+    changes: list[FileVersions] = []
+    for name in names if not isinstance(names, Problem) else ():
+        submodule = Root(f"{root.path}/{name}", name, "")
+        if not folder_exists(f"{submodule.path}/.git") and file_stat(f"{submodule.path}/.git") is None:
+            continue
+        head = revisions.resolve_head(submodule.path, context.token)
+        found = (
+            head if isinstance(head, Problem) else working_tree_changes(context, submodule, head if committed else "")
+        )
+        changes += found if not isinstance(found, Problem) else ()
+    return changes
 
 
 def commit_changes(context: ResolveContext, root: Root, first: str, last: str) -> list[FileVersions] | Problem:

@@ -15,7 +15,7 @@ from logging import getLogger
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.index import Snapshot
+from promptls.index import Snapshot, is_virtual
 from promptls.mentions.anchor_resolution import apply_anchor
 from promptls.mentions.anchors import ANCHORED_KINDS
 from promptls.mentions.code_ranges import CodeRanges, code_ranges
@@ -81,7 +81,8 @@ def resolve_message(
     """Resolve the mentions of a message.
 
     `Item.mention` is the index of the first outcome that contains the item.  A later outcome with the same item
-    keeps it and notes "Same as …", so `collect_items` returns every item once.
+    keeps it and notes "Same as …", so `collect_items` returns every item once.  A file that is mentioned, and also
+    represented by a folder or a file set, is an item of its own in both outcomes.
 
     Args:
         message: Text of the message.
@@ -97,7 +98,7 @@ def resolve_message(
         mentions = find_mentions(message, context, kinds)
     outcomes: list[MentionOutcome] = []
     texts: list[MentionOutcome] = []
-    first_owner: dict[tuple[str, Span], int] = {}
+    first_owner: dict[tuple[str, Span, str], int] = {}
     resolved: dict[Mention, MentionOutcome] = {}  # a pasted log may repeat one mention a thousand times
     is_partial = cache(context.is_partial)  # checks all files
     code = code_ranges(message) if "@" in message else CodeRanges()
@@ -226,11 +227,14 @@ def _is_alone_on_line(message: str, mention: Mention) -> bool:
 
 
 def _assign_items(
-    outcome: MentionOutcome, index: int, first_owner: dict[tuple[str, Span], int], earlier: list[MentionOutcome]
+    outcome: MentionOutcome, index: int, first_owner: dict[tuple[str, Span, str], int], earlier: list[MentionOutcome]
 ) -> MentionOutcome:
-    """Set `Item.mention` to the first outcome with the item, and note items of earlier outcomes in the reason."""
+    """Set `Item.group`, and `Item.mention` to the first outcome with the item; note items of earlier outcomes."""
+    folders = [item.path for item in outcome.targets if item.kind == "folder"]
+    groups = ["" if item.kind == "folder" else _group_of(item, folders) for item in outcome.targets]
     items = tuple(
-        replace(item, mention=first_owner.setdefault((item.path, item.span), index)) for item in outcome.targets
+        replace(item, group=group, mention=first_owner.setdefault((item.path, item.span, group), index))
+        for item, group in zip(outcome.targets, groups, strict=True)
     )
     owners = {item.mention for item in items}
     if not items or (index in owners and len(owners) > _MAX_LISTED_OWNERS) or owners == {index}:
@@ -241,3 +245,8 @@ def _assign_items(
     else:
         note = f"Partly the same as {', '.join(earlier[i].mention.text for i in sorted(owners - {index}))}."
     return replace(outcome, targets=items, reason=f"{note} {outcome.reason}".strip())
+
+
+def _group_of(item: Item, folders: Sequence[str]) -> str:
+    """Return the path of the folder or file set of the same outcome that represents an item, "" for none."""
+    return next((f for f in folders if is_virtual(f) or item.path.startswith(f.rstrip("/") + "/")), "")

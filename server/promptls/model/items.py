@@ -45,6 +45,7 @@ class Item(Struct, frozen=True):
     mention: int = -1  # index of the mention; mentions of a recipe follow those of the message; -1 without
     call_sites: tuple[int, ...] = ()  # requested lines in the region, ascending, such as the calls of a function
     subject: str = ""  # of a virtual document, such as a diff: path of the file that it describes
+    group: str = ""  # path of the mentioned folder or file set that represents it; "" if it is mentioned itself
 
 
 class RenderedItem(Struct, frozen=True):

@@ -7,12 +7,11 @@ requested only through it, so they compete with retrieved items.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from msgspec.structs import replace
 
-from promptls.index import is_virtual
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.path_lookup import access_denied_reason
 from promptls.mentions.resolve import collect_items, resolve_mentions
@@ -97,17 +96,9 @@ def _with_symbol(item: Item, context: ResolveContext) -> Item:
     return replace(item, symbol=innermost.qualified, kind=kind)
 
 
-def top_level_items(items: Sequence[Item]) -> list[Item]:
-    """Return the items that are mentioned themselves, folders and groups included, not as a part of another item."""
-    folders = {(item.path, item.mention) for item in items if item.kind == "folder"}
-    groups = {mention for path, mention in folders if is_virtual(path)}
-
-    def is_member(item: Item) -> bool:
-        return item.mention in groups or any(
-            mention == item.mention and item.path.startswith(folder + "/") for folder, mention in folders
-        )
-
-    return [item for item in items if item.kind == "folder" or not is_member(item)]
+def top_level_items(items: Iterable[Item]) -> list[Item]:
+    """Return the items that are mentioned themselves, folders and file sets included, not as a part of another item."""
+    return [item for item in items if not item.group]
 
 
 def packing_candidates(
@@ -138,13 +129,11 @@ def packing_candidates(
 
 
 def _files_of(folder: Item, items: Sequence[Item], retrieved: Sequence[Item]) -> list[str]:
-    """Return the files of a folder or group: first by the rank of retrieved items, then in mention order."""
-    files = [item for item in (*retrieved, *items) if item.kind != "folder"]
-    if is_virtual(folder.path):
-        members = {item.path for item in items if item.mention == folder.mention}
-        paths = [item.path for item in files if item.path in members]
-    else:
-        paths = [item.path for item in files if item.path.startswith(folder.path + "/")]
+    """Return the files of a folder or file set: first by the rank of retrieved items, then in its own order."""
+    members = [item.path for item in items if item.group == folder.path]
+    known, prefix = set(members), f"{folder.path}/"
+    relevant = [r.path for r in retrieved if r.path in known or (r.path.startswith(prefix) and r.kind != "folder")]
+    paths = (*relevant, *members)
     return list(dict.fromkeys(paths))[:MAX_FOLDER_FILES]
 
 
@@ -187,21 +176,21 @@ def final_outcome(
     """Return a mention's outcome with the status and the cost that its targets have in the finished prompt."""
     if outcome.status not in ("included", "partial") or not outcome.targets:
         return outcome
-    folder = next((target for target in outcome.targets if target.kind == "folder"), None)
-    targets = [folder] if folder is not None else list(outcome.targets)
+    targets = top_level_items(outcome.targets)
+    wanted = {_region(target) for target in targets}
     parts = [
         (part, p.parts[0].sources[0][1].kind == "folder")
         for p in assembled.items
-        for part in p.parts_showing(lambda source: any(_is_same(t, source) for t in targets))
+        for part in p.parts_showing(lambda source: _region(source) in wanted)
     ]
-    shown = [t for t in targets if any(_is_same(t, source) for p in assembled.items for source in p.sources)]
+    shown = wanted.intersection(_region(source) for p in assembled.items for source in p.sources)
     problems = [unreadable[t.path, t.span] for t in targets if (t.path, t.span) in unreadable]
     reason = outcome.reason
     status: MentionStatus = "included"
     if not shown:
         status = "omitted"
         reason = problems[0] if problems else "The budget leaves no room for it."
-    elif len(shown) < len(targets) or any(_is_reduced(*part) for part in parts):
+    elif len(shown) < len(wanted) or any(_is_reduced(*part) for part in parts):
         status = "partial"
         forms = sorted({rendered.form for rendered, folder in parts if _is_reduced(rendered, folder)})
         allowed = f"The budget allows {' and '.join(_FORM_TEXT[form] for form in forms)}."
@@ -213,8 +202,8 @@ def final_outcome(
 
 def _full_tokens(targets: Sequence[Item], candidates: Sequence[PackingCandidate]) -> int:
     """Return the tokens of whole targets; at most `MAX_COUNTED_OMITTED` of them are counted."""
-    wanted = {(target.path, target.span, target.kind) for target in targets}
-    forms = (c.forms for c in candidates if (c.forms.item.path, c.forms.item.span, c.forms.item.kind) in wanted)
+    wanted = {_region(target) for target in targets}
+    forms = (c.forms for c in candidates if _region(c.forms.item) in wanted)
     whole = (form.full() for form in islice(forms, MAX_COUNTED_OMITTED))
     return sum(rendered.tokens for rendered in whole if rendered is not None)
 
@@ -228,8 +217,9 @@ _FORM_TEXT = {
 }
 
 
-def _is_same(a: Item, b: Item) -> bool:
-    return (a.path, a.span, a.kind) == (b.path, b.span, b.kind)
+def _region(item: Item) -> tuple[str, Span]:
+    """Return what identifies an item; a symbol that spans its whole file is the same item as the file."""
+    return item.path, item.span
 
 
 def _is_reduced(rendered: RenderedItem, is_folder: bool) -> bool:

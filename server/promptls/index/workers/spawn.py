@@ -70,5 +70,10 @@ def _take_prestarted() -> subprocess.Popen[bytes] | None:
 def _start_process(module: str) -> subprocess.Popen[bytes]:
     env = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
     return subprocess.Popen(
-        [sys.executable, "-m", module], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, cwd=_IMPORT_ROOT
+        [sys.executable, "-m", module],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=env,
+        cwd=_IMPORT_ROOT,
+        start_new_session=True,  # Ctrl-C reaches only this process; a helper exits at the end of its stdin
     )

@@ -34,6 +34,7 @@ from promptls.knowledge.memory.entries import (
 )
 from promptls.knowledge.memory.storage import MAX_BYTES, MemoryContent, back_up, decode, encode, write
 from promptls.model import Problem, Root
+from promptls.util.own_folder import make_own_folder
 
 FILE_NAME = "memory.json"
 DIRECTORY_NAME = ".promptls"
@@ -198,8 +199,9 @@ class MemoryStore:
 
     @contextmanager
     def _lock(self, file: _MemoryFile) -> Iterator[None]:
+        make_own_folder(self._data_dir)
         locks = self._data_dir / "locks"
-        locks.mkdir(parents=True, exist_ok=True)
+        locks.mkdir(exist_ok=True)
         place = file.path.resolve().as_posix()
         name = hashlib.blake2b(place.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
         with FileLock(locks / f"{name}.lock", timeout=LOCK_TIMEOUT_S):

@@ -119,7 +119,8 @@ def resolve_map(mention: Mention, context: ResolveContext) -> MentionOutcome:
     best = sorted(weights, key=lambda path: (-round(weights[path], 6), path))[:MAX_MAPPED_FILES]
     if not best:
         return unresolved(mention, "No files with an outline found for the map.")
-    head = Item(VIRTUAL_SCHEME + "map", Span(0, 0), "folder", Origin.MENTION, 1.0)
+    name = f"map {full_argument(mention)}".strip()
+    head = Item(VIRTUAL_SCHEME + name, Span(0, 0), "folder", Origin.MENTION, 1.0)
     items = [head, *(_file_item(context, path) for path in best)]
     return included(mention, items, f"The {plural(len(best), 'most-referenced file')}.")
 

@@ -74,7 +74,8 @@ def resolve_tests(mention: Mention, context: ResolveContext) -> MentionOutcome:
     labels = ", ".join(map(snapshot.label, paths))
     count = plural(len(test_files), "test file")
     reason = f"No calling test found {_LIMITATION}; {count} by the name of {labels}."
-    return file_set_outcome(mention, context, "tests", [*test_files], reason)
+    name = f"tests {full_argument(mention)}".strip()
+    return file_set_outcome(mention, context, name, [*test_files], reason)
 
 
 def resolve_implementations(mention: Mention, context: ResolveContext) -> MentionOutcome:
