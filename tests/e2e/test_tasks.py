@@ -248,7 +248,12 @@ def test_new_feature_is_shown_where_a_similar_one_is_used_and_tested(client: Cli
 
 
 def test_question_in_a_script_that_the_workspace_does_not_have_is_answered_with_a_warning(client: Client) -> None:
-    result = client.build("颜色如何混合？")
+    result = client.build("كيف يتم مزج الألوان؟")
     assert result["items"] == []
     assert any("mention files or symbols" in warning for warning in result["warnings"])
-    assert places(client.build("颜色如何混合？ @#mix")) == ["src/colors.py mix"]
+    assert places(client.build("كيف يتم مزج الألوان؟ @#mix")) == ["src/colors.py mix"]
+
+
+@pytest.mark.parametrize("question", ["颜色如何混合？", "¿Cómo se mezclan los colores?", "Как смешиваются цвета?"])
+def test_question_in_another_language_finds_the_code(client: Client, question: str) -> None:
+    assert "src/colors.py mix" in places(client.build(question))

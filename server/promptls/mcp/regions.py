@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from promptls.api.locations import path_of
 from promptls.api.params import Json
-from promptls.api.results import path_of
 from promptls.index import IndexState, SourceReader
 from promptls.mcp.params import IndexFreshness, Region, Related
 from promptls.model import FileText, Item, Span
@@ -28,7 +28,7 @@ class RegionReader:
 
     def label(self, uri: str) -> str:
         """Return the path of a URI relative to its workspace folder, with the folder's name if there are several."""
-        path = path_of(uri)
+        path = path_of(uri, self._sources.snapshot)
         return header_text(self._sources.snapshot.label(path)) if path else uri
 
     def from_range(self, found: Json, max_lines: int) -> Region:
@@ -42,7 +42,7 @@ class RegionReader:
             max(span.start + 1, span.end),
             kind,
             symbol,
-            self._snippet(path_of(found["uri"]) or "", span, max_lines),
+            self._snippet(path_of(found["uri"], self._sources.snapshot), span, max_lines),
         )
 
     def from_item(self, item: Item, max_lines: int) -> Region:

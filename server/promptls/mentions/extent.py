@@ -64,7 +64,7 @@ _LOCATION_KINDS = frozenset({"file", "folder", "symbol", "workspace"})
 _PATH_SYNTAX = re.compile(r"[/\\]|\.[A-Za-z]")
 _SENTENCE = ".,;:!?)\"'`*_>|]}\u2026"
 _CLOSING = ".:!?"
-_NAME_SIGNS = "~$%&+=-@"
+_NAME_SIGNS = frozenset("~$%&+=-@")
 """Signs that a name on disk may continue with, though it is rarely the name of an indexed file."""
 _OPERATORS = "=<>+-*/%&|^~"
 _SYMBOL_MARK = re.compile(r"::?|#")
@@ -197,9 +197,9 @@ class _Finder:
 
     def _longer_on_disk(self, token: MentionToken, start: int, end: int) -> int:
         """Return the end of a longer path on disk, as "cart.py~" beside the indexed "cart.py"; 0 for none."""
-        whole = default_length(token)
-        if whole <= end or token.masked[end] not in _NAME_SIGNS:
+        if token.masked[end : end + 1] not in _NAME_SIGNS:
             return 0
+        whole = len(token.masked.rstrip(_CLOSING))
         root, path = split_root(self._context.snapshot, token.value[start:whole])
         found = find_on_disk(self._context, path, find_roots(self._context.snapshot, root))
         return whole if found is not None else 0
