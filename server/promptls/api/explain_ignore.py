@@ -8,8 +8,7 @@ from promptls.api import params as protocol
 from promptls.api.locations import path_of_document
 from promptls.api.params import Json
 from promptls.engine import Engine
-from promptls.index import explain_path
-from promptls.index.files.uris import from_uri
+from promptls.index import explain_path, from_uri
 from promptls.model import CancelToken
 
 
