@@ -256,4 +256,4 @@ def test_question_in_a_script_that_the_workspace_does_not_have_is_answered_with_
 
 @pytest.mark.parametrize("question", ["颜色如何混合？", "¿Cómo se mezclan los colores?", "Как смешиваются цвета?"])
 def test_question_in_another_language_finds_the_code(client: Client, question: str) -> None:
-    assert "src/colors.py mix" in places(client.build(question))
+    assert "src/colors.py" in {place.split()[0] for place in places(client.build(question))}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 from promptls.api import params as protocol
 from promptls.api.locations import path_of_document
@@ -16,7 +16,7 @@ def explain_ignore(engine: Engine, params: protocol.UriParams, token: CancelToke
     """Handle `promptls/explainIgnore`."""
     snapshot = engine.snapshot(token)
     path = from_uri(params.uri) or ""
-    if not Path(path).is_symlink() or snapshot.root_of(path) is None:  # a link is excluded as such
+    if not os.path.islink(path) or snapshot.root_of(path) is None:  # noqa: PTH114 - a link is excluded as such
         path = path_of_document(params.uri, engine.workspace)
     root = snapshot.root_of(path)
     if root is None:

@@ -246,7 +246,10 @@ def _mention_result(outcome: Json) -> MentionResult:
 def _renamed(error: InvalidParams, names: dict[str, str]) -> InvalidParams:
     """Return an error with the names of the tool's parameters instead of those of the request."""
     name = names.get(error.field, error.field)
-    return InvalidParams(str(error).replace(f"{error.field}:", f"{name}:", 1), name, error.valid)
+    message = str(error).replace(f"{error.field}:", f"{name}:", 1)
+    for old, new in names.items():
+        message = message.replace(old, new) if "." in old else message
+    return InvalidParams(message, name, error.valid)
 
 
 def _join(*parts: str) -> str:
