@@ -17,9 +17,9 @@ from promptls.mentions.completion.complete import complete
 from promptls.mentions.completion.fuzzy import FuzzyIndex, MatchTier
 from promptls.mentions.completion.replacement import refers_to
 from promptls.mentions.context import ClientContext, ResolveContext, Services
+from promptls.mentions.extent import find_mentions
 from promptls.mentions.grammar import parse
 from promptls.mentions.path_lookup import find_files, find_folders
-from promptls.mentions.registry import registry
 from promptls.mentions.resolve import resolve_mentions
 from promptls.model import FileEntry, Outline, Root, Span, Symbol, encode_outline
 from promptls.util.hashing import content_hash
@@ -223,12 +223,11 @@ def test_accepted_item_is_a_mention_of_it_and_keeps_other_text(
     text, cursor = f"see @{sign}{typed}{rest} end", len(f"see @{sign}{typed}")
     result = complete(text, cursor, context, limit=20)
     assert result.start <= cursor <= result.end <= len(text)
-    keywords = registry().keywords()
     for item in result.items:
         if item.kind in ("file", "one", "function", "range"):
             accepted = text[: result.start] + item.insert_text + text[result.end :]
-            (alone,) = parse(f"{item.insert_text} x", keywords)
-            (mention,) = [m for m in parse(accepted, keywords) if m.start == result.start]
+            (alone,) = find_mentions(f"{item.insert_text} x", context)
+            (mention,) = [m for m in find_mentions(accepted, context) if m.start == result.start]
             assert refers_to(mention, alone)
 
 
