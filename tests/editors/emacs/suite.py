@@ -222,7 +222,7 @@ def typed(report: Report, client: str, pictures: bool) -> None:
             screen.type(" now\x1bb\x02\x02")
             if lsp:
                 session.command("lsp-describe-thing-at-point")
-            screen.wait(r"@shop/cart\.py.* is included, \d+ of 8,000 tokens")
+            screen.wait(r"@shop/cart\.py.* is included, \d+ tokens")
             screen.type("\x181")
 
         def go_to_definition() -> None:
