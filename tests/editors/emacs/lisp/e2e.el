@@ -155,7 +155,7 @@
     (or (null completion)
         (equal "@sho.py" (buffer-substring (nth 0 completion) (nth 1 completion))))))
 (check-that "completion after emoji replaces the right range"
-  (e2e-write "😀😀 why? @stoc")
+  (e2e-write "😀😀 why? @shop/stoc")
   (goto-char (point-max))
   (completion-at-point)
   (equal "😀😀 why? @shop/stock.py" (buffer-string)))
