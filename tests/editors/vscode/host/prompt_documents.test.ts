@@ -93,7 +93,7 @@ describe("prompt documents", () => {
       const hovers = await execute<vscode.Hover[]>("vscode.executeHoverProvider", document.uri, new vscode.Position(0, 8));
       return hovers.flatMap((h) => h.contents.map((c) => (c as vscode.MarkdownString).value)).join("\n");
     });
-    assert.ok(text.includes("def rounded(money)") && /\d+ of [\d,]+ tokens/.test(text), text);
+    assert.ok(text.includes("def rounded(money)") && /\d+ tokens; the budget is [\d,]+/.test(text), text);
   });
 
   it("have definitions and links of mentions", async () => {
