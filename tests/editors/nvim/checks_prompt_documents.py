@@ -123,9 +123,9 @@ def diagnostics_are_stable_while_typing(session: Session) -> None:
       vim.api.nvim_create_autocmd('DiagnosticChanged', { buffer = 0, callback = function(event)
         table.insert(_G.counts, #vim.diagnostic.get(event.buf))
       end })
-      local publish = vim.lsp.handlers['textDocument/publishDiagnostics']
+      _G.publish = vim.lsp.handlers['textDocument/publishDiagnostics']
       vim.lsp.handlers['textDocument/publishDiagnostics'] = function(err, params, ...)
-        publish(err, params, ...)
+        _G.publish(err, params, ...)
         _G.versions[tostring(params.version)] = #params.diagnostics
       end
     """)
@@ -139,7 +139,7 @@ def diagnostics_are_stable_while_typing(session: Session) -> None:
     )
     editor.type(" ")
     editor.wait("the error of the finished mention is published", lambda: editor.lua(published) == 2)
-    editor.lua("vim.lsp.handlers['textDocument/publishDiagnostics'] = nil")
+    editor.lua("vim.lsp.handlers['textDocument/publishDiagnostics'] = _G.publish")
 
 
 @check("the hint of @problems follows the diagnostics of the editor", isolated=True)
