@@ -179,7 +179,9 @@ def token_costs_are_shown(session: Session) -> None:
     expect("Build prompt" in lens and "Copy prompt" in lens, "the code lens has commands", lens)
 
 
-@check("code lenses are complete next to a long line and in a narrow window, and stay while it is edited")
+@check(
+    "code lenses are complete next to a long line and in a narrow window, and stay while it is edited", isolated=True
+)
 def code_lenses_are_not_clipped(session: Session) -> None:
     editor = session.open_prompt("Is @shop/money.py right? " + "It is about a price. " * 9)
     lens = editor.wait_text("of 8,000 tokens")
