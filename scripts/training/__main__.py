@@ -2,11 +2,12 @@
 
     scripts/train_embedder collect  --work FOLDER                 fetch the packages of packages.tsv (1.5 GB)
     scripts/train_embedder extract  --work FOLDER [--held DIR…]   archives → records; DIR: further held-out sources
+    scripts/train_embedder commits  --work FOLDER --clones DIR    history of the repositories of packages.tsv → records
     scripts/train_embedder prepare  --work FOLDER --teacher DIR   tokenizer, token ids, teacher vectors
     scripts/train_embedder train    --work FOLDER --teacher DIR --wordnet DIR [field=value…]
     scripts/train_embedder export   --work FOLDER --out DIR [RUN…]
     scripts/train_embedder evaluate --work FOLDER --teacher DIR --repositories DIR MODEL…
-                                    [--corpora DIR --questions FILE…]
+                                    [--corpora DIR --trees DIR --questions FILE…]
 
 The environment: Debian 12 with apt-get (deb-src enabled), dpkg-deb and npm, and in $PYTHON `pip install .` of this
 repository, torch==2.13.0, transformers, onnx and tokenizers.  DIR of the teacher is the folder `model` of the package
@@ -26,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
-STEPS = ("collect", "extract", "prepare", "train", "export", "evaluate")
+STEPS = ("collect", "extract", "commits", "prepare", "train", "export", "evaluate")
 
 
 def main(arguments: list[str]) -> int:
@@ -38,11 +39,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--teacher", type=Path)
     parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
     parser.add_argument("--held", type=Path, nargs="*", default=[])
+    parser.add_argument("--clones", type=Path)
     parser.add_argument("--opinions", type=int, default=100_000)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--repositories", type=Path)
     parser.add_argument("--questions", type=Path, nargs="*", default=[])
-    parser.add_argument("--corpora", type=Path)
+    parser.add_argument("--corpora", type=Path, default=Path())
+    parser.add_argument("--trees", type=Path, default=Path())
     parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_intermixed_args(arguments)
     options.work.mkdir(parents=True, exist_ok=True)
@@ -55,6 +58,10 @@ def main(arguments: list[str]) -> int:
         from training.extract import extract
 
         extract(options.work, options.held, options.processes)
+    elif options.step == "commits":
+        from training.commits import commits
+
+        commits(options.work, options.clones, options.processes)
     elif options.step == "prepare":
         from training.prepare import prepare
         from training.train import opinions
@@ -101,7 +108,7 @@ def _evaluate(options: argparse.Namespace) -> None:
         )
     if options.questions:
         recalls = defaultdict(list)
-        for row in by_question(options.corpora, options.questions, models):
+        for row in by_question(options.corpora, options.trees, options.questions, models):
             for part in ("all", row["file"], row["style"]):
                 recalls[part, row["model"]].append(row["recall"])
         print("questions", "model", *(f"R@{depth}" for depth in DEPTHS), sep=" | ")

@@ -155,18 +155,22 @@ def units(folder: Path) -> Units:
     return found
 
 
-def by_question(corpora: Path, questions: Sequence[Path], models: Sequence[Path]) -> list[dict[str, Any]]:
-    """Return the recall of essential regions at `DEPTHS` for each model."""
-    asked: dict[str, list[dict[str, Any]]] = defaultdict(list)
+def by_question(corpora: Path, trees: Path, questions: Sequence[Path], models: Sequence[Path]) -> list[dict[str, Any]]:
+    """Return the recall of essential regions at `DEPTHS` for each model.
+
+    A question names a folder of `corpora`, or a repository with a commit or a version, whose folder in `trees` is
+    OWNER+NAME@COMMIT with the first twelve characters of the commit.
+    """
+    asked: dict[Path, list[dict[str, Any]]] = defaultdict(list)
     for file in questions:
         for line in file.read_text("utf-8").splitlines():
             if line.strip():
                 row = json.loads(line)
-                asked[row["corpus"]].append({**row, "file": file.stem})
+                asked[_folder(row, corpora, trees)].append({**row, "file": file.stem})
     embedders = {model: load_embedder(EmbeddingSpec(model=str(model))) for model in models}
     rows = []
     for corpus, those in asked.items():
-        found = units((corpora / corpus).resolve())
+        found = units(corpus.resolve())
         for model, embedder in embedders.items():
             vectors = embedder.embed(found.texts)
             for question in those:
@@ -176,6 +180,13 @@ def by_question(corpora: Path, questions: Sequence[Path], models: Sequence[Path]
                     {"model": model.name, "style": question["style"], "file": question["file"], "recall": recall}
                 )
     return rows
+
+
+def _folder(question: dict[str, Any], corpora: Path, trees: Path) -> Path:
+    if corpus := question.get("corpus"):
+        return corpora / str(corpus)
+    version = question.get("commit") or question["source"]["version"]
+    return trees / f"{question['repo'].replace('/', '+')}@{version[:12]}"
 
 
 def _recall(found: Units, order: NDArray[np.int64], gold: Sequence[dict[str, Any]]) -> float:

@@ -23,13 +23,14 @@ from promptls.languages import language_of
 from training import holdout, licences, pairs
 
 MAX_FILE = 400_000
-MAX_FILES = 2500  # maximum number of files per package, drawn at random
+MAX_FILES = 1500  # maximum number of files per package, drawn at random
 MAX_SECONDS = 40.0  # CPU seconds per package
-MAX_RECORDS = 9000  # maximum per package
+MAX_RECORDS = 5000  # maximum per package
 _EXTENSIONS = frozenset(
     ".py .js .jsx .mjs .cjs .ts .tsx .mts .go .rs .java .c .h .cc .cpp .cxx .hh .hpp .hxx .cs .rb .php .kt .kts .swift "
     ".scala .lua .ex .exs .md .markdown".split()
 )
+_ARCHIVE = re.compile(r"\.deb$|\.tgz$|\.orig(-[\w-]+)?\.tar\.\w+$")
 _OUTPUT = re.compile(r"(?:^|/)(?:dist|build|lib|esm|cjs|es|umd|out|_esm|_cjs|_types|esm5|esm2015|fesm\d*|types)/")
 
 
@@ -42,14 +43,11 @@ def extract(work: Path, held: Sequence[Path], processes: int) -> None:
     with Pool(processes, maxtasksperchild=200) as pool:
         if not blocked.exists():
             found: set[str] = set()
-            for hashes in pool.imap_unordered(_hashes, sorted([*(work / "blocked").iterdir(), *held])):
+            archives = (file for file in (work / "blocked").iterdir() if _ARCHIVE.search(file.name))
+            for hashes in pool.imap_unordered(_hashes, sorted([*archives, *held])):
                 found |= hashes
             blocked.write_text("\n".join(sorted(found)))
-        jobs = [
-            (archive, out)
-            for archive in packages
-            if re.search(r"\.deb$|\.tgz$|\.orig(-[\w-]+)?\.tar\.\w+$", archive.name)
-        ]
+        jobs = [(archive, out) for archive in packages if _ARCHIVE.search(archive.name)]
         random.Random(0).shuffle(jobs)
         started = time.monotonic()
         for n, line in enumerate(pool.imap_unordered(_package, jobs)):

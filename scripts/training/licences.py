@@ -104,6 +104,27 @@ def licence_of(stanzas: list[Declared], path: str) -> str:
     return ""
 
 
+_OTHER = re.compile(
+    r"GNU (?:Lesser |Affero )?General Public License|Mozilla Public License|Commons Clause|Server Side Public",
+    re.IGNORECASE,
+)
+_TEXTS = {
+    "Apache-2.0": r"Apache License,? Version 2\.0",
+    "MIT": r"Permission is hereby granted, free of charge, to any person obtaining a copy of this software and",
+    "ISC": r"Permission to use, copy, modify, and/?(?:or )?distribute this software for any purpose",
+    "BSL-1.0": r"Boost Software License - Version 1\.0",
+    "BSD-3-Clause": r"Redistribution and use in source and binary forms.*Neither the names? of",
+    "BSD-2-Clause": r"Redistribution and use in source and binary forms",
+}
+
+
+def licence_of_text(text: str) -> str:
+    """Return the first permissive licence that a text contains, "" if there is none or also another kind of licence."""
+    words = " ".join(text.split())
+    places = {name: found.start() for name, p in _TEXTS.items() if (found := re.search(p, words, re.IGNORECASE))}
+    return "" if _OTHER.search(words) or not places else min(places, key=lambda name: places[name])
+
+
 def main_licence(stanzas: list[Declared]) -> str:
     """Return the main licence of a package: that of most patterns, the first one on a tie."""
     own = [s.licence for s in stanzas if not all(p.startswith("debian/") for p in s.patterns)]

@@ -109,6 +109,7 @@ def records(path: str, text: str, language: str) -> Iterator[dict[str, Any]]:
             "comments": comments[:4],
             "messages": messages[:3],
             "hash": body_hash(code),
+            "lines": (chunk.span.start, chunk.span.end),
         }
 
 
@@ -215,4 +216,5 @@ def _sections(path: str, lines: list[str], outline: Any) -> Iterator[dict[str, A
             "comments": [],
             "messages": [],
             "hash": body_hash(rest),
+            "lines": (chunk.span.start, chunk.span.end),
         }

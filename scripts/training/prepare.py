@@ -29,7 +29,7 @@ NAMED_ONLY = 0.3
 VOCABULARY = 32_000
 DEV_PACKAGES = 12
 PAD, UNKNOWN = "<|promptls:pad|>", "<|promptls:unk|>"
-KINDS = ("first", "later", "comment", "message", "name")
+KINDS = ("first", "later", "comment", "message", "name", "commit")
 """Roles of a text in its record; "first" is the first sentence of the documentation."""
 
 CAMEL = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
@@ -87,7 +87,7 @@ def _load(work: Path) -> tuple[list[dict[str, Any]], list[str]]:
     """Return all records of the allowed packages of packages.tsv, and the names of these packages."""
     blocked = set((work / "blocked.txt").read_text().split())
     kept: list[dict[str, Any]] = []
-    seen: set[str] = set()
+    seen: dict[str, dict[str, Any] | None] = {}  # by hash; None: left out
     draw = random.Random(0)
     packages: list[str] = []
     listed = {(p.kind, p.name) for p in collect.packages() if p.role == "train"}
@@ -99,14 +99,18 @@ def _load(work: Path) -> tuple[list[dict[str, Any]], list[str]]:
             rows = []
             for line in lines:
                 row = json.loads(line)
-                if row["hash"] in seen or row["hash"] in blocked:
+                if row["hash"] in blocked:
                     continue
-                seen.add(row["hash"])
-                if row["doc"] or row["comments"] or row["messages"] or draw.random() < NAMED_ONLY:
-                    rows.append(row)
+                if known := seen.get(row["hash"]):
+                    known.setdefault("commits", []).extend(row.get("commits", ()))  # another commit, the same body
+                    continue
+                texts = row["doc"] or row["comments"] or row["messages"] or row.get("commits")
+                is_kept = bool(texts) or (row["hash"] not in seen and draw.random() < NAMED_ONLY)
+                seen[row["hash"]] = row if is_kept else None
+                rows += [row] if is_kept else []
         if len(rows) > PER_PACKAGE:
             draw.shuffle(rows)
-            rows = sorted(rows, key=lambda r: not r["doc"])[:PER_PACKAGE]
+            rows = sorted(rows, key=lambda r: not (r["doc"] or r.get("commits")))[:PER_PACKAGE]
         for row in rows:
             row["package"] = head["name"]
         if rows:
@@ -123,6 +127,8 @@ def _texts(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "comment", comment
     for message in record["messages"]:
         yield "message", message
+    for message in dict.fromkeys(record.get("commits", ())):
+        yield "commit", message
     if len(record["name"]) > 3 and not record["name"].startswith("__"):
         yield "name", record["qualified"] if record["kind"] != "section" else record["name"]
 

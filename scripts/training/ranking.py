@@ -2,14 +2,13 @@
 
 Both models are fitted to the development questions and the questions of `--questions`, which are asked by other people:
 one voice alone teaches habits of that voice.  Printed figures are cross-validated by project.  With --write, weights
-fitted to all data go to the package, and the weights of each fold to the evaluation.  `--semble FOLDER` evaluates the
-file model on a public benchmark (annotations and repos.json in FOLDER).  Requires scipy.
+fitted to all data go to the package, and the weights of each fold to the evaluation.  `--benchmark FOLDER` evaluates
+the file model on a public benchmark.  Requires scipy.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ import msgspec
 import numpy as np
 from evaluation import _answers as answers
 from evaluation import _corpora as corpora
+from evaluation import _measures as measures
 from evaluation._workspace import opened
 from msgspec import Struct
 from numpy.typing import NDArray
@@ -45,8 +45,7 @@ RIDGE_CALIBRATION = 1.0
 LOWER_BOUNDS = {
     "spelled": 3.0,
     "brief": 4.5,
-    **dict.fromkeys(("named", "by_path", "similarity", "semantic", "body", "keyword", "path", "both", "prior"), 0.0),
-    **{name: 0.0 for name in FEATURE_NAMES if name.startswith("covered")},
+    **dict.fromkeys(("named", "by_path", "similarity", "covered_any"), 0.0),
 }
 """Lower bounds of weights.
 
@@ -116,7 +115,7 @@ def _file_sample(
         return None
     paths, values = of_files.extract_file_features(query, features)
     names = tuple(snapshot.files[path].name for path in paths)
-    labels = np.array([2.0 * any(_same(name, target) for target in targets) for name in names], np.float32)
+    labels = np.array([2.0 * any(measures.same_path(name, target) for target in targets) for name in names], np.float32)
     return Sample(group, values, labels, target_files=targets, paths=names)
 
 
@@ -131,25 +130,17 @@ def _grade(question: corpora.Question, root: str, place: answers.Place) -> int:
     return best
 
 
-def benchmark_samples(benchmark: Path, trees: Path) -> list[Sample]:
-    """Return the candidate files of the queries of the public benchmark whose repository is in `trees`."""
+def benchmark_samples(options: argparse.Namespace) -> list[Sample]:
+    """Return the candidate files of the queries of the public benchmark."""
     out: list[Sample] = []
-    for repo in json.loads((benchmark / "repos.json").read_text()):
-        if not (trees / repo["name"]).is_dir():
-            print(f"{repo['name']}: no tree")
-            continue
-        with opened(trees / repo["name"]) as (index, snapshot, _):
-            for entry in json.loads((benchmark / "annotations" / f"{repo['name']}.json").read_text()):
-                both = [*entry.get("relevant", []), *entry.get("secondary", [])]
-                targets = tuple(t if isinstance(t, str) else t["path"] for t in both)
-                sample = _file_sample(query_of(entry["query"]), repo["name"], targets, index, snapshot)
-                if sample is not None and entry["query"] not in repo.get("dead_queries", []):
+    for tree, queries in measures.read_benchmark(options):
+        with opened(tree) as (index, snapshot, _):
+            for query in queries:
+                targets = tuple(target.path for target in query.targets)
+                sample = _file_sample(query_of(query.text), tree.name, targets, index, snapshot)
+                if sample is not None:
                     out.append(sample)
     return out
-
-
-def _same(path: str, target: str) -> bool:
-    return path == target or path.endswith("/" + target) or target.endswith("/" + path)
 
 
 # ---------------------------------------------------------------- fitting
@@ -304,11 +295,9 @@ def _pack(places: Sequence[answers.Place], budget: int) -> list[str]:
 
 
 def ndcg(sample: Sample, scores: Floats) -> float:
-    """Return NDCG@10 as defined by the benchmark: binary gain at the rank of the first match of each target."""
-    first = [sample.paths[i] for i in np.argsort(-scores, kind="stable")[:10]]
-    ranks = {next((r for r, p in enumerate(first, 1) if _same(p, t)), None) for t in sample.target_files}
-    ideal = sum(1 / math.log2(i + 2) for i in range(min(10, len(sample.target_files))))
-    return sum(1 / math.log2(r + 1) for r in ranks if r) / ideal
+    """Return NDCG@10 of the files of a sample."""
+    ranked = [(sample.paths[i], 0, 1) for i in np.argsort(-scores, kind="stable")]
+    return measures.ndcg([measures.Target(path) for path in sample.target_files], ranked)
 
 
 FEATURE_GROUPS = {
@@ -345,13 +334,6 @@ def _table(samples: Sequence[Sample], scores: Sequence[Floats], ablation: bool) 
     yield row("| features | @4000 | @8000 | @20000 |" + "".join(f" recall@{d} |" for d in answers.DEPTHS))
     yield row("|---" * (4 + len(answers.DEPTHS)) + "|")
     yield row(f"| all {len(FEATURE_NAMES)} | {quality(scores)} |")
-    for name, title in (
-        ("prior", "keyword and meaning added up"),
-        ("similarity", "meaning alone"),
-        ("body", "BM25 alone"),
-    ):
-        baseline = [5.0 * s.values[:, FEATURE_NAMES.index(name)].astype(np.float64) for s in samples]
-        yield row(f"| {title} | {quality(baseline)} |")
     for family, parts in FEATURE_GROUPS.items() if ablation else ():
         left = [i for i, name in enumerate(FEATURE_NAMES) if not any(part in name for part in parts)]
         without, _ = cross_validate(samples, lambda s, left=left: fit_candidates(s, left), FEATURE_NAMES)  # type: ignore[misc]
@@ -364,8 +346,7 @@ def main(arguments: list[str]) -> int:
     """Print the tables; with --write, also write the weights."""
     parser = argparse.ArgumentParser(prog="scripts/train_ranking")
     corpora.add_options(parser)
-    parser.add_argument("--semble", type=Path, help="folder of the public benchmark, which is only evaluated")
-    parser.add_argument("--semble-trees", type=Path, help="folder of its repositories")
+    measures.add_benchmark_options(parser)
     parser.add_argument("--ablation", action="store_true")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args(arguments)
@@ -375,8 +356,7 @@ def main(arguments: list[str]) -> int:
     by_fold_calibration = _cross_validate_calibration(samples, scores)
     candidates = LinearModel(_rounded(fit_candidates(samples)))
     files = LinearModel(_rounded(fit(file_samples, of_files.FILE_FEATURE_NAMES, RIDGE_FILES, LOWER_BOUNDS_FILES)))
-    if options.semble:
-        queries = benchmark_samples(options.semble, options.semble_trees)
+    if queries := benchmark_samples(options):
         ranked = [ndcg(s, files.score(s.values, of_files.FILE_FEATURE_NAMES)) for s in queries]
         print(f"files: NDCG@10 {np.mean(ranked):.4f} over {len(ranked)} queries of the benchmark, not fitted to it")
     if options.write and options.ablation:

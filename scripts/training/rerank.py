@@ -26,11 +26,11 @@ from scipy.optimize import minimize
 from promptls.engine import Engine
 from promptls.mentions.context import ClientContext
 from promptls.model import CancelToken, Item
-from promptls.prompt import implicit, rerank
+from promptls.prompt.context import implicit
+from promptls.prompt.context.query_understanding import understand_query
 from promptls.prompt.options import RecipeOptions, RequestOptions, resolve_options
-from promptls.prompt.query_understanding import understand_query
+from promptls.prompt.packing import rerank
 from promptls.retrieval import RetrievalStrategy
-from promptls.retrieval.linear_model import RankerWeights
 
 WEIGHTS = Path(rerank.__file__).with_name("rerank.json")
 BUDGET = 8000
@@ -186,10 +186,7 @@ def _calibration_error(p: Floats, truth: Floats, bins: int = 10) -> float:
 
 
 def _examples(options: argparse.Namespace) -> Iterator[Example]:
-    folds = msgspec.json.decode(
-        (corpora.DATA / "held_out.json").read_bytes(), type=list[tuple[list[str], RankerWeights]]
-    )
-    held_out = {package: weights for packages, weights in folds for package in packages}
+    held_out = corpora.held_out_weights()
     for tree, questions in corpora.read_questions(options):
         with engine_of(tree) as (engine, root):
             weights = held_out[corpora.project(questions[0].corpus)]

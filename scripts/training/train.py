@@ -41,6 +41,7 @@ class Recipe(NamedTuple):
     comment: float = 0.35
     message: float = 0.15
     names: float = 0.2
+    commit: float = 1.0
     gap: float = 0.1  # share of rows whose code loses the words of the text
     synonyms: float = 0.15  # share of a text's words that are replaced, in half of the texts
     soft: float = 0.15  # weight of the teacher's similarities
@@ -125,7 +126,9 @@ class Batches:
 
     def __iter__(self) -> Iterator[tuple[Ints, Bags, Bags]]:
         recipe, data = self.recipe, self.data
-        share = np.array([recipe.first, recipe.later, recipe.comment, recipe.message, recipe.names])[data.kind]
+        share = np.array([recipe.first, recipe.later, recipe.comment, recipe.message, recipe.names, recipe.commit])[
+            data.kind
+        ]
         while True:
             chosen = np.flatnonzero(self.usable & (self.random.random(len(share)) < share))
             shuffled = self.random.random(data.package.max() + 1)
