@@ -1,0 +1,140 @@
+"""Speed, size, memory and recall of the team index at a number of chunks.
+
+`scripts/evaluate team_scale INDEX FOLDER --chunks N [--json FILE]` copies the rows of an index with disturbed vectors
+until there are N chunks, builds the indices, and asks the development questions. The copies have texts and terms of
+real code; their vectors are as far from the originals as chunks of one file are from each other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from evaluation import _corpora as corpora
+
+from promptls.index import load_embedder, tokenize
+from promptls.index.config import index_config
+from promptls.settings import Settings
+from promptls.team import indices
+from promptls.team.client import MAX_HITS
+from promptls.team.messages import SearchIndex
+from promptls.team.schema import CHUNK
+from promptls.team.search import TeamTable
+from promptls.team.storage import Storage
+from promptls.team.table import Change, commit_build, identity_of, open_table, publish, write_fragments
+
+BATCH_ROWS = 20_000
+NOISE = 0.6
+"""Length of the random vector that is added to a vector of length 1."""
+RECALL_DEPTH = 100
+
+
+def main(arguments: list[str]) -> int:
+    """Print the measurements."""
+    parser = argparse.ArgumentParser(prog="scripts/evaluate team_scale")
+    parser.add_argument("index", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--chunks", type=int, default=1_000_000)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args(arguments)
+    storage = Storage(str(options.folder.absolute()))
+    measured: dict[str, Any] = {"chunks": options.chunks}
+    if not (options.folder / "chunks.lance").exists():
+        measured |= _build(Storage(str(options.index.absolute())), storage, options.chunks)
+    size = sum(file.stat().st_size for file in options.folder.rglob("*") if file.is_file())
+    measured["bytes"], measured["bytes per chunk"] = size, round(size / options.chunks)
+    measured |= _ask(storage)
+    print(json.dumps(measured, indent=1))
+    if options.json:
+        options.json.write_text(json.dumps(measured, indent=1))
+    return 0
+
+
+def _build(source: Storage, target: Storage, chunks: int) -> dict[str, Any]:
+    """Write disturbed copies of all chunks, and the other rows once."""
+    table = open_table(source)
+    identity = identity_of(table)
+    assert identity is not None
+    random = np.random.default_rng(1)
+    others = table.to_table(filter=f"row != '{CHUNK}'")
+    shutil.rmtree(target.uri, ignore_errors=True)
+    begin = time.perf_counter()
+    fragments = list(write_fragments(target, identity, [others.select(table.schema.names)], is_new=True))
+    written = 0
+    while written < chunks:
+        batches = []
+        for batch in table.scanner(filter=f"row = '{CHUNK}'", batch_size=BATCH_ROWS).to_batches():
+            rows = batch.slice(0, max(0, min(batch.num_rows, chunks - written)))
+            batches.append(_disturbed(rows, random, bool(written >= table.count_rows())))
+            written += rows.num_rows
+            if written >= chunks:
+                break
+        fragments += write_fragments(target, identity, batches, is_new=True)
+    commit_build(target, identity, [Change("", tuple(fragments))])
+    seconds = {"write": time.perf_counter() - begin} | indices.build_indices(target)
+    publish(target)
+    return {"seconds": {name: round(value, 1) for name, value in seconds.items()}}
+
+
+def _disturbed(batch: Any, random: np.random.Generator, is_copy: bool) -> Any:
+    import pyarrow as pa
+
+    table = pa.Table.from_batches([batch])
+    if not is_copy or not len(table):
+        return table
+    column = table["vector"].combine_chunks()
+    dimension = column.type.list_size
+    vectors = column.flatten().to_numpy(zero_copy_only=False).astype(np.float32).reshape(-1, dimension)
+    vectors = vectors + random.standard_normal(vectors.shape, np.float32) * np.float32(NOISE / dimension**0.5)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    packed = pa.FixedSizeListArray.from_arrays(pa.array(vectors.astype(np.float16).reshape(-1)), dimension)
+    keys = pa.array([random.bytes(16).hex() for _ in range(len(table))])
+    table = table.set_column(table.schema.get_field_index("vector"), table.schema.field("vector"), packed)
+    return table.set_column(table.schema.get_field_index("key"), table.schema.field("key"), keys)
+
+
+def _ask(storage: Storage) -> dict[str, Any]:
+    """Ask the development questions twice; return the time of the first one, percentiles, recall and memory."""
+    embedder = load_embedder(index_config(Settings()).embedding)
+    questions = [q.question for q in corpora.questions()]
+    vectors = [embedder.embed_query(q).astype(np.float32) for q in questions]
+    terms = [tuple(dict.fromkeys(tokenize(q))) for q in questions]
+    before = _resident()
+    begin = time.perf_counter()
+    table = TeamTable(storage)
+    opened = time.perf_counter() - begin
+    times: list[list[float]] = []
+    for _ in range(2):
+        times.append([])
+        for vector, words in zip(vectors, terms, strict=True):
+            begin = time.perf_counter()
+            table.search(SearchIndex(vector.tobytes(), words, MAX_HITS))
+            times[-1].append(1000 * (time.perf_counter() - begin))
+    first, p50, p95 = times[0][0], *np.percentile(times[1], (50, 95))
+    return {
+        "open ms": round(1000 * opened),
+        "first query ms": round(first),
+        "p50 ms": round(p50, 1),
+        "p95 ms": round(p95, 1),
+        "reader MB": round((_resident() - before) / 1e6),
+        f"recall@{RECALL_DEPTH}": round(_recall(table, vectors[:60]), 3),
+    }
+
+
+def _recall(table: TeamTable, vectors: list[Any]) -> float:
+    """Return the share of the nearest chunks of an exact search that a search with the index finds."""
+    shares = []
+    for vector in vectors:
+        found = table.near(SearchIndex(vector.tobytes(), (), RECALL_DEPTH))
+        exact = table.near(SearchIndex(vector.tobytes(), (), RECALL_DEPTH), exact=True)
+        shares.append(len(set(found) & set(exact)) / max(1, len(exact)))
+    return float(np.mean(shares))
+
+
+def _resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096

@@ -1,0 +1,124 @@
+"""Access to the storage of a team index: addresses, explicit options, and errors as sentences for users.
+
+All options are passed explicitly. Without region or credentials, client libraries would query the metadata service of a
+cloud; such a configuration is refused instead.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from promptls.model import Problem
+
+SCHEMES = ("s3", "gs", "az")
+"""Schemes of object storage; anything else is a folder."""
+TABLE = "chunks"
+"""Name of the table."""
+PUBLISHED = "published"
+"""Tag of the version that readers use: the last one with complete rows and indices."""
+
+_SECRET_OPTION = re.compile(r"secret|password|token|access_key|account_key|key_id|sas|credential", re.IGNORECASE)
+_REQUIRED = {
+    "s3": (("region",), ("access_key_id", "skip_signature")),
+    "gs": (("service_account", "service_account_key", "application_credentials", "skip_signature"),),
+    "az": (("account_name",), ("account_key", "sas_token", "client_secret", "skip_signature")),
+}
+"""Options of which one of each group must be set, by scheme, without their prefix."""
+_PREFIX = {"s3": "aws_", "gs": "google_", "az": "azure_storage_"}
+_GENERAL_OPTIONS = frozenset(
+    {"allow_http", "connect_timeout", "timeout", "client_max_retries", "client_retry_timeout", "proxy_url"}
+)
+"""Options without a prefix."""
+
+
+class Storage(Struct, frozen=True):
+    """A location with the options to open it."""
+
+    uri: str
+    options: Mapping[str, str] = {}
+
+    def __repr__(self) -> str:  # the options contain credentials
+        return f"Storage({self.uri!r}, …)"
+
+    __str__ = __repr__
+
+    @property
+    def table_uri(self) -> str:
+        """Address of the table."""
+        return f"{self.uri}/{TABLE}.lance"
+
+
+def open_storage(
+    uri: str, options: Mapping[str, str], variables: Mapping[str, str], environment: Mapping[str, str]
+) -> Storage | Problem:
+    """Return the storage of an address, or what its configuration lacks.
+
+    Args:
+        uri: `s3://`, `gs://` or `az://` address, or a folder.
+        options: Options without secrets, such as region and endpoint; a prefix such as `aws_` may be left out.
+        variables: Names of environment variables by option, for secrets.
+        environment: Environment variables.
+    """
+    disable_metadata_service()
+    scheme, separator, _ = uri.partition("://")
+    if not separator:
+        return Storage(Path(uri).expanduser().absolute().as_posix())
+    if scheme not in SCHEMES:
+        return Problem(f'Unknown storage "{scheme}://"; use s3://, gs://, az:// or a folder.')
+    if secret := next((name for name in options if _SECRET_OPTION.search(name)), ""):
+        return Problem(f"The storage option {secret} is a secret; name an environment variable in storage_env instead.")
+    if missing := next((name for name in variables.values() if not environment.get(name)), ""):
+        return Problem(f"The environment variable {missing} with a storage credential is not set.")
+    values = {**options, **{option: environment[name] for option, name in variables.items()}}
+    named = {_full_name(scheme, name): value for name, value in values.items()}
+    for group in _REQUIRED[scheme]:
+        if not any(named.get(_full_name(scheme, name)) for name in group):
+            choices = " or ".join(group)
+            return Problem(
+                f"The storage option {choices} is missing for {scheme}://; promptls queries no metadata service."
+            )
+    if scheme == "s3":
+        named.setdefault("aws_endpoint", f"https://s3.{named['aws_region']}.amazonaws.com")
+    return Storage(uri.rstrip("/"), named)
+
+
+def disable_metadata_service() -> None:
+    """Keep client libraries in this process from querying the metadata service of a cloud."""
+    os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
+
+
+def storage_problem(error: BaseException, storage: Storage) -> str:
+    """Return why the storage cannot be used, as one sentence without credentials."""
+    text = str(error)
+    lower = text.lower()
+    if re.search(r"\b(401|403)\b|forbidden|access ?denied|unauthorized|invalidaccesskey|signaturedoesnotmatch", lower):
+        reason = "access is denied; check the credentials"
+    elif re.search(r"\b5\d\d\b|internal server error|service unavailable|slow ?down", lower):
+        reason = "the storage reports an internal error"
+    elif isinstance(error, TimeoutError) or re.search(r"timed out|(?<!retry_)(?<!connect_)timeout", lower):
+        reason = "it does not respond"
+    elif "not found" in lower or "does not exist" in lower or "no such" in lower or "nosuchbucket" in lower:
+        reason = "there is no index; run `promptls team build`"
+    elif re.search(r"connect|dns|resolve|network|unreachable|sending request|connection", lower):
+        reason = "it cannot be reached"
+    else:
+        reason = _without_secrets(text.splitlines()[0] if text else type(error).__name__, storage)[:160]
+    return f"Cannot read the team index {storage.uri}: {reason}."
+
+
+def _full_name(scheme: str, name: str) -> str:
+    name = name.lower()
+    prefix = _PREFIX[scheme]
+    return name if name in _GENERAL_OPTIONS or name.startswith(prefix) else prefix + name
+
+
+def _without_secrets(text: str, storage: Storage) -> str:
+    for name, value in storage.options.items():
+        if _SECRET_OPTION.search(name) and len(value) > 3:
+            text = text.replace(value, "…")
+    return text.rstrip(".")

@@ -1,0 +1,282 @@
+"""`promptls team build` and `update`: real Ray with two workers, a shared folder and an S3 server on loopback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from promptls.index import tokenize
+from promptls.team.build import Report, TeamError, build, update
+from promptls.team.config import TeamConfig, read_config
+from promptls.team.messages import ChunkHit, FileContentResult, Hits, ListFiles, OpenIndex, ReadFile, SearchIndex
+from promptls.team.reader_process import Reader
+from teamkit import (
+    BUCKET,
+    MAIL,
+    S3_VARIABLES,
+    SHOP,
+    commit_tree,
+    git,
+    require_team_packages,
+    s3_options,
+    s3_server,
+    write_config,
+)
+
+require_team_packages()
+pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray, boto3 and werkzeug
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[None]:
+    import ray
+
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    ray.init(
+        num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error", _node_ip_address="127.0.0.1"
+    )
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture
+def repositories(tmp_path: Path) -> dict[str, Path]:
+    commit_tree(tmp_path / "src" / "shop", SHOP)
+    commit_tree(tmp_path / "src" / "mail", MAIL)
+    return {"acme/shop": tmp_path / "src" / "shop", "acme/mail": tmp_path / "src" / "mail"}
+
+
+@pytest.fixture
+def config(tmp_path: Path, repositories: dict[str, Path]) -> TeamConfig:
+    return read(write_config(tmp_path / "team.toml", f"{tmp_path}/index", repositories))
+
+
+def read(file: Path) -> TeamConfig:
+    config = read_config(file, {**os.environ, **S3_VARIABLES})
+    assert isinstance(config, TeamConfig), config
+    return config
+
+
+def cache(tmp_path: Path) -> str:
+    return str(tmp_path / "cache")
+
+
+def opened(config: TeamConfig) -> Reader:
+    reader = Reader()
+    reader.handle(OpenIndex(config.storage.uri, dict(config.storage.options)))
+    return reader
+
+
+def search(reader: Reader, question: str) -> list[ChunkHit]:
+    found = reader.handle(SearchIndex(b"", tuple(tokenize(question)), 10))
+    assert isinstance(found, Hits), found
+    return sorted(found.hits, key=lambda hit: -hit.keyword)
+
+
+def rows(config: TeamConfig) -> list[tuple[str, str, str, int]]:
+    from promptls.team.table import open_table
+
+    table = open_table(config.storage).to_table(columns=["row", "repo", "path", "start"]).to_pylist()
+    return sorted((r["row"], r["repo"], r["path"], r["start"] or 0) for r in table)
+
+
+def test_build_is_searchable_and_update_indexes_only_changed_repositories(
+    tmp_path: Path, repositories: dict[str, Path], config: TeamConfig
+) -> None:
+    report = build(config, cache(tmp_path))
+    assert not report.problems and {state.name for state in report.repositories} == set(repositories)
+    reader = opened(config)
+    assert search(reader, "value of a voucher")[0].symbol == "Cart.apply_voucher"
+    assert search(reader, "undeliverable address")[0].path == "mail/bounce.go"
+
+    nothing = update(config, cache(tmp_path))
+    assert (nothing.unchanged, nothing.changed_files, nothing.version) == (2, 0, report.version)
+
+    git(repositories["acme/mail"], "rm", "--quiet", "mail/bounce.go")
+    commit_tree(
+        repositories["acme/mail"],
+        "-- mail/send.go --\npackage mail\n\n// Deliver sends a parcel.\nfunc Deliver(p Parcel) {\n\tcarrier.Send(p)\n}\n",
+    )
+    changed = update(config, cache(tmp_path))
+    assert [state.name for state in changed.repositories] == ["acme/mail"]
+    assert (changed.unchanged, changed.changed_files) == (1, 2)
+    assert search(reader, "undeliverable address"), "the reader stays on its version"
+    reader.handle(OpenIndex(config.storage.uri, {}))
+    assert not search(reader, "undeliverable")
+    assert search(reader, "sends a parcel")[0].path == "mail/send.go"
+    assert search(reader, "value of a voucher")[0].symbol == "Cart.apply_voucher"
+
+
+def test_build_replaces_an_index_of_another_model(
+    tmp_path: Path, repositories: dict[str, Path], config: TeamConfig
+) -> None:
+    from promptls.index import StoreIdentity
+    from promptls.team.schema import RepositoryState, repository_table, table_schema
+    from promptls.team.table import Change, commit_build, publish, write_fragments
+
+    other = StoreIdentity("another", 8, 1, 1)
+    row = repository_table(table_schema(other), RepositoryState("old", "/old", "0"))
+    commit_build(config.storage, other, [Change("old", write_fragments(config.storage, other, [row], is_new=True))])
+    publish(config.storage)
+    with pytest.raises(TeamError, match="another model"):
+        update(config, cache(tmp_path))
+    assert not build(config, cache(tmp_path)).problems
+    assert search(opened(config), "value of a voucher")
+
+
+def test_only_unseen_chunks_are_embedded(tmp_path: Path, repositories: dict[str, Path], config: TeamConfig) -> None:
+    build(config, cache(tmp_path))
+    shop = repositories["acme/shop"]
+    git(shop, "mv", "shop/tax.py", "shop/taxes.py")
+    commit_tree(
+        shop,
+        "-- shop/refund.py --\ndef refund(order):\n    'Return the money of a canceled order.'\n    return pay(order)\n",
+    )
+    report = update(config, cache(tmp_path))
+    assert (report.changed_files, report.embedded) == (3, 1)
+
+
+def test_repository_that_is_no_longer_configured_is_removed(
+    tmp_path: Path, repositories: dict[str, Path], config: TeamConfig
+) -> None:
+    build(config, cache(tmp_path))
+    del repositories["acme/mail"]
+    smaller = read(write_config(tmp_path / "smaller.toml", f"{tmp_path}/index", repositories))
+    assert update(smaller, cache(tmp_path)).removed == ("acme/mail",)
+    assert {repo for _, repo, _, _ in rows(smaller)} == {"acme/shop"}
+
+
+def test_secrets_and_ignored_files_are_not_in_the_index(
+    tmp_path: Path, repositories: dict[str, Path], config: TeamConfig
+) -> None:
+    commit_tree(
+        repositories["acme/shop"], "-- build/out.py --\ngenerated_everything = 1\n-- .promptlsignore --\nbuild/\n"
+    )
+    build(config, cache(tmp_path))
+    reader = opened(config)
+    content = reader.handle(ReadFile("acme/shop", "shop/client.py"))
+    assert isinstance(content, FileContentResult)
+    assert "redacted: " in content.text and "ghp_0123456789" not in content.text
+    assert {".env", "build/out.py"}.isdisjoint(reader.handle(ListFiles("acme/shop")).names)  # type: ignore[union-attr]
+    assert not search(reader, "ghp_0123456789abcdefghijABCDEFGHIJ012345") and not search(reader, "hunter2hunter2")
+
+
+def test_unreachable_repository_does_not_stop_the_others(tmp_path: Path, repositories: dict[str, Path]) -> None:
+    repositories["acme/gone"] = tmp_path / "gone.git"
+    config = read(write_config(tmp_path / "team.toml", f"{tmp_path}/index", repositories))
+    report = build(config, cache(tmp_path))
+    assert len(report.repositories) == 2
+    (problem,) = report.problems
+    assert problem.startswith("Cannot fetch acme/gone: ") and problem.endswith(".")
+
+
+def test_build_on_s3(tmp_path: Path, repositories: dict[str, Path]) -> None:
+    with s3_server() as port:
+        config = read(write_config(tmp_path / "team.toml", f"s3://{BUCKET}/team", repositories, s3_options(port)))
+        assert not build(config, cache(tmp_path)).problems
+        commit_tree(
+            repositories["acme/shop"], "-- shop/gift.py --\ndef wrap_gift(article):\n    return Ribbon(article)\n"
+        )
+        assert update(config, cache(tmp_path)).changed_files == 1
+        assert search(opened(config), "wrap gift ribbon")[0].symbol == "wrap_gift"
+
+
+def test_killed_worker_is_replaced(tmp_path: Path, repositories: dict[str, Path]) -> None:
+    for n in range(4):
+        commit_tree(tmp_path / "src" / f"r{n}", MAIL)
+        repositories[f"r{n}"] = tmp_path / "src" / f"r{n}"
+    config = read(write_config(tmp_path / "team.toml", f"{tmp_path}/index", repositories))
+    killed: list[int] = []
+
+    def kill_one(done: int, total: int, name: str) -> None:
+        if not killed:
+            killed.append(actor_pids()[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    report = build(config, cache(tmp_path), kill_one)
+    assert killed and not report.problems
+    assert len(rows(config)) == len(set(rows(config)))
+    assert {repo for _, repo, _, _ in rows(config)} == set(repositories)
+
+
+def actor_pids() -> list[int]:
+    """Return the processes of indexing actors on this machine."""
+    listing = subprocess.run(["ps", "-eo", "pid,args"], check=True, capture_output=True, text=True).stdout
+    lines = (line.split(None, 1) for line in listing.splitlines())
+    return [int(pid) for pid, arguments in lines if arguments.startswith("ray::RepositoryIndexer")]
+
+
+def ray_address() -> str:
+    """Return the address of the cluster of these tests."""
+    import ray
+
+    return str(ray.get_runtime_context().gcs_address)
+
+
+KILLED_BEFORE_COMMIT = """
+import os, signal, sys
+from pathlib import Path
+from promptls.team import build
+from promptls.team.config import read_config
+build.commit_build = build.commit_update = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+getattr(build, sys.argv[1])(read_config(Path(sys.argv[2])), sys.argv[3])
+"""
+
+
+def test_driver_killed_before_the_commit_leaves_the_published_version(
+    tmp_path: Path, repositories: dict[str, Path], config: TeamConfig
+) -> None:
+    build(config, cache(tmp_path))
+    before = rows(config)
+    commit_tree(repositories["acme/shop"], "-- shop/gift.py --\ndef wrap_gift(article):\n    return Ribbon(article)\n")
+    environment = {**os.environ, "RAY_ADDRESS": ray_address()}
+    for command in ("update", "build"):
+        arguments = [sys.executable, "-c", KILLED_BEFORE_COMMIT, command, str(tmp_path / "team.toml"), cache(tmp_path)]
+        killed = subprocess.run(arguments, capture_output=True, check=False, timeout=120, env=environment)
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        assert rows(config) == before
+    assert update(config, cache(tmp_path)).changed_files == 1
+    assert search(opened(config), "wrap gift ribbon")
+
+
+def test_two_updates_at_once(tmp_path: Path, repositories: dict[str, Path], config: TeamConfig) -> None:
+    build(config, cache(tmp_path))
+    commit_tree(repositories["acme/shop"], "-- shop/gift.py --\ndef wrap_gift(article):\n    return Ribbon(article)\n")
+    commit_tree(repositories["acme/mail"], "-- mail/stamp.go --\npackage mail\n\nfunc Stamp() int {\n\treturn 55\n}\n")
+
+    def run(name: str) -> Report:
+        return update(config, str(tmp_path / name))
+
+    with ThreadPoolExecutor(2) as threads:
+        reports = list(threads.map(run, ("cache-1", "cache-2")))
+    indexed = [state.name for report in reports for state in report.repositories]
+    assert sorted(indexed) == ["acme/mail", "acme/shop"], "each by exactly one of them"
+    assert all("Another update has indexed" in problem for report in reports for problem in report.problems)
+    assert len(rows(config)) == len(set(rows(config)))
+    assert {"shop/gift.py", "mail/stamp.go"} <= {path for _, _, path, _ in rows(config)}
+
+
+def test_readers_never_see_a_mix_of_versions(tmp_path: Path, repositories: dict[str, Path], config: TeamConfig) -> None:
+    numbered = "-- shop/{0}.py --\ndef constant_of_release():\n    return 'release{1}'\n"
+    both = "".join(numbered.format(name, 0) for name in ("first", "second"))
+    commit_tree(repositories["acme/shop"], both)
+    build(config, cache(tmp_path))
+    reader, states = opened(config), []
+    with ThreadPoolExecutor(1) as thread:
+        commit_tree(repositories["acme/shop"], both.replace("release0", "release1"))
+        updating = thread.submit(update, config, cache(tmp_path))
+        while True:
+            finished = updating.done()
+            reader.handle(OpenIndex(config.storage.uri, {}))
+            texts = [hit.text for hit in search(reader, "constant of release") if "release" in hit.text]
+            states.append({text.rpartition("release")[2][:1] for text in texts})
+            if finished:
+                break
+    assert states[0] == {"0"} and states[-1] == {"1"} and all(len(state) == 1 for state in states)
