@@ -16,6 +16,7 @@ from promptls.cli.main import main
 from promptls.install import jsonc
 from promptls.install.clients import CLIENTS, server_command
 from promptls.install.configuration import BACKUP_SUFFIX, InstallError, plan_install, plan_uninstall, write
+from promptls.install.editors import EDITORS
 from promptls.util.toml import parse_toml
 
 ENTRY = {"command": "promptls", "args": ["mcp"]}
@@ -237,7 +238,7 @@ def test_usage_errors_are_sentences(
 def test_list_names_every_client_with_its_file(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["install", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == list(CLIENTS)
+    assert [line.split()[0] for line in lines] == sorted([*CLIENTS, *EDITORS])
     assert all(str(home) in line for line in lines)
 
 

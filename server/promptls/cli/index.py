@@ -6,8 +6,14 @@ import argparse
 from typing import Any
 
 from promptls.cli.output import FAILURE, SUCCESS, print_error, print_json
-from promptls.cli.workspace import add_workspace_arguments, start_engine, wait_for_index, workspace_paths
-from promptls.util.plural import plural
+from promptls.cli.workspace import (
+    add_workspace_arguments,
+    check_folders,
+    started_engine,
+    wait_for_index,
+    workspace_paths,
+)
+from promptls.util.text.plural import plural
 
 
 def add_parsers(commands: Any) -> None:
@@ -26,18 +32,16 @@ def _index(options: argparse.Namespace) -> int:
     from promptls.index import prestart_worker
 
     prestart_worker()
-    from promptls.api.params import NoParams
+    from promptls.api.messages.params import NoParams
     from promptls.api.status import status
     from promptls.model import CancelToken
 
-    engine = start_engine(options)
-    try:
+    with started_engine(options) as engine:
         if options.full:
             engine.indexer.workspace.rescan(reindex=True)
         wait_for_index(engine, stored=True)
+        check_folders(engine)
         result = status(engine, NoParams(), CancelToken())
-    finally:
-        engine.close()
     if options.json:
         print_json(result)
     else:
@@ -69,4 +73,7 @@ def _print_roots(status: dict[str, Any]) -> None:
             print(f"  by name only: {count:,} {reason}")
         if links := r["linkedFolders"]:
             print(f"  not followed, links to folders outside: {', '.join(links)}; open these folders as well")
-    print(f"{status['disk']['bytes'] / 1e6:.1f} MB on disk, model {status['embedder']['model']}")
+    models = f"model {status['embedder']['model']}"
+    if status["reranker"]["model"]:
+        models += f", reranking model {status['reranker']['model']}"
+    print(f"{status['disk']['bytes'] / 1e6:.1f} MB on disk, {models}")

@@ -1,58 +1,101 @@
-"""promptls install: adds the MCP server to the configuration of a client."""
+"""promptls install: adds the MCP server to the configuration of a client, or the plugin to an editor."""
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error
+from promptls.cli.workspace import invalid_folder_as_usage_error
+
+if TYPE_CHECKING:
+    from promptls.install.configuration import Change
+    from promptls.install.editors import FolderChange
 
 
 def add_parser(commands: Any) -> None:
     """Declare the command."""
-    parser = commands.add_parser("install", help="add the MCP server to the configuration of a client")
-    parser.add_argument("client", nargs="?", help="name of the client, see --list")
-    parser.add_argument("--list", action="store_true", help="list the clients and their configuration files")
+    parser = commands.add_parser("install", help="add the MCP server to a client, or the plugin to an editor")
+    parser.add_argument("client", nargs="?", help="name of the client or editor, see --list")
+    parser.add_argument(
+        "--list", action="store_true", help="list the clients and editors with the files that are changed"
+    )
     parser.add_argument("--dry-run", action="store_true", help="print the change without writing it")
-    parser.add_argument("--uninstall", action="store_true", help="remove the MCP server")
+    parser.add_argument("--uninstall", action="store_true", help="remove the MCP server or the plugin")
     parser.add_argument("--project", action="store_true", help="change the file in the current folder, not the user's")
     parser.set_defaults(run=_install)
 
 
 def _install(options: argparse.Namespace) -> int:
+    from promptls.api.open_workspace import current_folder
     from promptls.install.clients import CLIENTS
-    from promptls.install.configuration import InstallError, plan_install, plan_uninstall, write
+    from promptls.install.configuration import InstallError, plan_install, plan_uninstall
+    from promptls.install.editors import EDITORS
 
+    names = sorted([*CLIENTS, *EDITORS])
     if options.list:
-        for client in CLIENTS.values():
-            print(f"{client.name:<12} {client.title:<12} {client.path(Path.home())}")
+        for name in names:
+            target = CLIENTS.get(name) or EDITORS[name]
+            print(f"{name:<12} {target.title:<12} {target.path(Path.home())}")
         return SUCCESS
-    valid = ", ".join(CLIENTS)
-    if options.client not in CLIENTS:
+    if options.client not in names:
         problem = f"unknown client {options.client!r}" if options.client else "the name of a client is required"
-        raise UsageError(f"{problem}; valid: {valid}.")
-    missing = [package for package in ("mcp", "tomlkit") if find_spec(package) is None]
-    if missing and not options.uninstall:
-        print_error("the MCP server needs the package mcp; run `pip install 'promptls[mcp]'`.")
-        return FAILURE
-    client = CLIENTS[options.client]
-    plan = plan_uninstall if options.uninstall else plan_install
+        raise UsageError(f"{problem}; valid: {', '.join(names)}.")
     try:
-        change = plan(client, Path.cwd() if options.project else None, Path.home())
-        if change.is_empty:
-            state = "not installed in" if options.uninstall else "already installed in"
-            print(f"promptls is {state} {change.path}.")
+        if options.client in EDITORS:
+            if options.project:
+                raise InstallError(f"{EDITORS[options.client].title} has no configuration in projects; omit --project.")
+            change = EDITORS[options.client].plan(Path.home(), not options.uninstall)
+            return _apply(change, EDITORS[options.client].title, options)
+        if options.client == "vscode" and not options.project and _install_extension(options):
             return SUCCESS
-        print(change.diff())
-        if options.dry_run:
-            return SUCCESS
-        backup = write(change)
+        missing = [package for package in ("mcp", "tomlkit") if find_spec(package) is None]
+        if missing and not options.uninstall:
+            print_error("the MCP server needs the package mcp; run `pip install 'promptls[mcp]'`.")
+            return FAILURE
+        client = CLIENTS[options.client]
+        plan = plan_uninstall if options.uninstall else plan_install
+        with invalid_folder_as_usage_error():
+            project = current_folder() if options.project else None
+        return _apply(plan(client, project, Path.home()), client.title, options)
     except InstallError as error:
         print_error(str(error))
         return FAILURE
+
+
+def _apply(change: Change | FolderChange, title: str, options: argparse.Namespace) -> int:
+    """Show a change and write it."""
+    if change.is_empty:
+        state = "not installed in" if options.uninstall else "already installed in"
+        print(f"promptls is {state} {change.path}.")
+        return SUCCESS
+    print(change.diff())
+    if options.dry_run:
+        return SUCCESS
+    backup = change.write()
     print(f"Changed {change.path}." + (f" Backup: {backup}" if backup else ""))
     if not options.uninstall:
-        print(f"Restart {client.title} to use it.")
+        print(f"Restart {title} to use it.")
     return SUCCESS
+
+
+def _install_extension(options: argparse.Namespace) -> bool:
+    """Install or remove the VS Code extension; return whether it makes the entry for the MCP server unnecessary."""
+    from promptls.api.open_workspace import current_folder
+    from promptls.install.configuration import InstallError
+    from promptls.install.editors import extension_offers_mcp, vscode_command
+
+    with invalid_folder_as_usage_error():
+        command = vscode_command(not options.uninstall, current_folder())
+    if command is None:
+        if not options.uninstall:
+            print("The extension is not installed: the command `code` or its package promptls-*.vsix was not found.")
+            print("To build and install it, see editors/vscode/README.md.")
+        return False
+    print(" ".join(command))
+    if not options.dry_run and subprocess.run(command, check=False).returncode:
+        raise InstallError(f"the command failed: {' '.join(command)}.")
+    return not options.uninstall and extension_offers_mcp(command[0])

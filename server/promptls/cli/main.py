@@ -1,6 +1,6 @@
 """Entry point: parses the arguments, runs one command and maps errors to exit statuses.
 
-Exit status: 0 success, 1 failure (stderr has the reason), 2 usage error, 130 interrupted.
+Exit status: 0 success, 1 failure (stderr has the reason), 2 usage error, 128 + number of the signal that ended it.
 """
 
 from __future__ import annotations
@@ -12,16 +12,18 @@ from collections.abc import Sequence
 from logging.handlers import RotatingFileHandler
 
 from promptls import __version__
-from promptls.cli import doctor, graph, index, install, mcp, memory, prompt, recipes, search, serve, verify
+from promptls.cli import doctor, graph, index, install, mcp, memory, prompt, recipes, search, serve, team, verify
 from promptls.cli.output import (
     FAILURE,
     SUCCESS,
     USAGE_ERROR,
+    CommandError,
     UsageError,
     configure_streams,
     discard_output,
     open_missing_streams,
     print_error,
+    require_stream,
 )
 
 MAX_LOG_BYTES = 2_000_000
@@ -29,19 +31,13 @@ MAX_LOG_BYTES = 2_000_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit status.
-
-    Raises:
-        KeyboardInterrupt: The user pressed Ctrl-C.
-    """
-    closed = open_missing_streams()
+    """Run one command and return the exit status."""
+    open_missing_streams()
     configure_streams()
     options = argument_parser().parse_args(arguments)
-    if "stdout" in closed:
-        print_error("cannot write the output: stdout is closed.")
-        return FAILURE
     _configure_logging(options.verbose)
     try:
+        require_stream("stdout")
         status = int(options.run(options))
         if not sys.stdout.closed:
             sys.stdout.flush()  # an error of it is reported below; the interpreter could not at exit
@@ -49,6 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print_error(str(error))
         return USAGE_ERROR
+    except CommandError as error:
+        print_error(str(error))
+        return FAILURE
     except ImportError as error:
         logging.getLogger(__name__).exception("cannot import a package")
         print_error(f"cannot import a required package ({error}). Run `promptls doctor` for a diagnosis.")
@@ -84,6 +83,7 @@ def argument_parser() -> argparse.ArgumentParser:
     memory.add_parser(commands)
     recipes.add_parser(commands)
     index.add_parsers(commands)
+    team.add_parser(commands)
     doctor.add_parser(commands)
     return parser
 

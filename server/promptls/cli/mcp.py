@@ -3,30 +3,51 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
+import secrets
+import socket
 from importlib.util import find_spec
 from typing import Any
 
-from promptls.cli.output import FAILURE, SUCCESS, print_error
-from promptls.cli.workspace import workspace_paths
+from promptls.cli.loopback import listen, parse_loopback, shown_address
+from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error, require_stream
+from promptls.cli.workspace import invalid_folder_as_usage_error, workspace_paths
+from promptls.util.termination import cleanup_on_signal
+
+TOKEN_VARIABLE = "PROMPTLS_MCP_TOKEN"
+"""Environment variable with the token that HTTP clients send."""
+MIN_TOKEN_CHARACTERS = 16
+"""Minimum length of a token; shorter ones can be guessed by a program on this machine."""
 
 
 def add_parser(commands: Any) -> None:
     """Declare the command."""
-    parser = commands.add_parser("mcp", help="run the MCP server for agents over stdin and stdout")
+    parser = commands.add_parser("mcp", help="run the MCP server for agents over stdin and stdout, or over HTTP")
     parser.add_argument(
         "--root",
         action="append",
         metavar="DIR",
         help="workspace folder; calls may use no other (default: current folder); repeatable",
     )
+    parser.add_argument(
+        "--http",
+        metavar="[HOST:]PORT",
+        help=f"serve HTTP clients on a loopback address instead; they send the token of ${TOKEN_VARIABLE}, or the "
+        "printed one",
+    )
     parser.set_defaults(run=_mcp)
 
 
 def _mcp(options: argparse.Namespace) -> int:
+    if not options.http:
+        require_stream("stdin")
     if find_spec("mcp") is None:
         print_error("the MCP server needs the package mcp; run `pip install 'promptls[mcp]'`.")
         return FAILURE
     roots = workspace_paths(options) if options.root else None
+    bound = listen(*parse_loopback("--http", options.http, "8750", "127.0.0.1")) if options.http else None
+    token = _announced_token(bound) if bound is not None else ""
     from promptls.index import limit_memory, prestart_worker
 
     prestart_worker()
@@ -37,9 +58,34 @@ def _mcp(options: argparse.Namespace) -> int:
     settings, problems = user_settings()
     for problem in problems:
         print_error(problem.message)
-    workspaces = Workspaces(default_root() if roots is None else roots, settings, confined=roots is not None)
-    workspaces.prestart()  # the index is loaded while the SDK is imported
-    from promptls.mcp.server import serve_stdio
+    with invalid_folder_as_usage_error():
+        workspaces = Workspaces(default_root() if roots is None else roots, settings, confined=roots is not None)
+    with cleanup_on_signal(workspaces.close):
+        workspaces.prestart()  # the index is loaded while the SDK is imported
+        from promptls.mcp.sdk import import_sdk
 
-    serve_stdio(workspaces)
+        import_sdk()
+        if bound is None:
+            from promptls.mcp.server import serve_stdio
+
+            serve_stdio(workspaces)
+        else:
+            from promptls.mcp.http import serve_http
+
+            serve_http(workspaces, bound, token)
     return SUCCESS
+
+
+def _announced_token(bound: socket.socket) -> str:
+    """Return the token of the environment or a new one, and print what clients need.
+
+    Raises:
+        UsageError: The token of the environment cannot be sent in a header, or is too short.
+    """
+    token = os.environ.get(TOKEN_VARIABLE, "")
+    if token and not (len(token) >= MIN_TOKEN_CHARACTERS and re.fullmatch(r"[!-~]+", token)):
+        raise UsageError(f"{TOKEN_VARIABLE} needs at least {MIN_TOKEN_CHARACTERS} ASCII characters without spaces.")
+    shown = f"${TOKEN_VARIABLE}" if token else (token := secrets.token_urlsafe(24))
+    url = f"http://{shown_address(*bound.getsockname()[:2])}/mcp"
+    print_error(f"MCP server at {url}; clients send the header `Authorization: Bearer {shown}`.")
+    return token

@@ -7,14 +7,18 @@ import json
 import os
 import sys
 from contextlib import suppress
-from typing import Any
+from typing import Any, Literal
 
 SUCCESS, FAILURE, USAGE_ERROR = 0, 1, 2
-"""Exit statuses; see `promptls.__main__` for the one after Ctrl-C."""
+"""Exit statuses; see `promptls.util.termination` for those after a signal."""
 
 
 class UsageError(Exception):
     """Raised for invalid arguments; the text is one sentence for the user."""
+
+
+class CommandError(Exception):
+    """Raised if a command cannot be completed; the text is one sentence for the user."""
 
 
 def print_json(value: Any) -> None:
@@ -23,19 +27,50 @@ def print_json(value: Any) -> None:
 
 
 def print_error(message: str) -> None:
-    """Print a message for the user to stderr."""
-    print(f"promptls: {message}", file=sys.stderr)
+    """Print a message for the user to stderr, if stderr can be written."""
+    with suppress(OSError):
+        print(f"promptls: {message}", file=sys.stderr)
 
 
-def open_missing_streams() -> list[str]:
-    """Open the null device for standard streams that are closed, and return the names of these streams.
+_closed_streams: set[str] = set()
+
+
+def open_missing_streams() -> None:
+    """Open the null device for standard streams that are closed; `require_stream` remembers them.
 
     Otherwise the next file that is opened, such as a store, would get the descriptor of a standard stream.
     """
-    closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
-    for name in closed:
-        setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: PTH123, SIM115
-    return closed
+    for name in ("stdin", "stdout", "stderr"):  # in the order of their descriptors
+        if getattr(sys, name) is None:
+            _closed_streams.add(name)
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+
+
+def require_stream(name: Literal["stdin", "stdout"]) -> None:
+    """Check that a standard stream was open when the process started, and in the right direction.
+
+    Raises:
+        CommandError: It was not.
+    """
+    purpose = "read the input" if name == "stdin" else "write the output"
+    if name in _closed_streams:
+        raise CommandError(f"cannot {purpose}: {name} is closed.")
+    try:
+        os.read(0, 0) if name == "stdin" else os.write(1, b"")
+    except BrokenPipeError:
+        pass  # not an error of the command, see `promptls.cli.main`
+    except OSError as error:
+        raise CommandError(f"cannot {purpose}: {name}: {error.strerror}.") from None
+
+
+def read_stdin() -> str:
+    """Return all of stdin.
+
+    Raises:
+        CommandError: It is closed.
+    """
+    require_stream("stdin")
+    return sys.stdin.read()
 
 
 def configure_streams() -> None:

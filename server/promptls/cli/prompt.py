@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from promptls.cli.output import SUCCESS, UsageError, print_json
+from promptls.cli.output import SUCCESS, UsageError, print_json, read_stdin
 from promptls.cli.workspace import add_workspace_arguments, request
 
 
@@ -38,7 +38,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _prompt(options: argparse.Namespace) -> int:
-    message = sys.stdin.read() if options.message == "-" else options.message
+    message = read_stdin() if options.message == "-" else options.message
     budget = {"tokens": options.budget, "model": options.model, "counter": options.counter, "fill": options.fill}
     params: dict[str, Any] = {
         "message": message,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from promptls.cli.output import SUCCESS, print_json
+from promptls.cli.output import SUCCESS, print_error, print_json
 from promptls.cli.workspace import add_workspace_arguments, request
 
 
@@ -19,6 +19,8 @@ def add_parser(commands: Any) -> None:
 
 
 def _search(options: argparse.Namespace) -> int:
+    from promptls.api.team import team_place
+
     params = {"query": options.query, "limit": options.limit}
     with request(options, "promptls/search", params) as result:
         if options.json:
@@ -27,4 +29,9 @@ def _search(options: argparse.Namespace) -> int:
         for hit in result["hits"]:
             place = f"{hit['path']}:{hit['range']['start']['line'] + 1}-{hit['range']['end']['line']}"
             print(f"{hit['score']:.3f}  {place}  {hit['kind']} {hit.get('symbol', '')}".rstrip())
+        team = result.get("team", {"hits": [], "message": ""})
+        for hit in team["hits"]:
+            print(f"{hit['score']:.3f}  {team_place(hit)}  {hit['kind']} {hit['symbol']}".rstrip())
+        if team["message"]:
+            print_error(team["message"])
     return SUCCESS

@@ -8,10 +8,8 @@ import signal
 from contextlib import suppress
 from typing import Any
 
-from promptls.cli.output import UsageError
-
-LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1", "[::1]")
-"""Valid hosts of `--tcp`; anything else would expose the workspace to the network."""
+from promptls.cli.loopback import cannot_listen, parse_loopback
+from promptls.cli.output import require_stream
 
 
 def add_parser(commands: Any) -> None:
@@ -23,6 +21,8 @@ def add_parser(commands: Any) -> None:
 
 
 def _serve(options: argparse.Namespace) -> int:
+    if not options.tcp:
+        require_stream("stdin")
     from promptls.index import limit_memory, prestart_worker
 
     prestart_worker()
@@ -32,14 +32,11 @@ def _serve(options: argparse.Namespace) -> int:
 
     if not options.tcp:
         return serve_stdio()
-    host, _, port = options.tcp.rpartition(":")
-    is_number = port.isascii() and port.isdecimal()
-    if not is_number or int(port) > 65535 or host not in LOOPBACK_HOSTS:
-        raise UsageError(f"--tcp needs a loopback address and a port, such as 127.0.0.1:2087, not {options.tcp!r}.")
+    host, port = parse_loopback("--tcp", options.tcp, "127.0.0.1:2087")
     try:
-        return serve_tcp(host.strip("[]"), int(port))
+        return serve_tcp(host, port)
     except OSError as error:
-        raise UsageError(f"cannot listen on {options.tcp}: {error.strerror or error}. Choose another port.") from None
+        raise cannot_listen(options.tcp, error) from None
 
 
 def _enable_stack_dumps() -> None:

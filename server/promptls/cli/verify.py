@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
-from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_json
+from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_json, read_stdin
 from promptls.cli.workspace import add_workspace_arguments, request
-from promptls.util.plural import plural
+from promptls.util.text.plural import plural
 
 DESCRIPTION = """\
 Check the citations in a model's answer: labels such as [P1], and places such as src/a.py:10-20.
@@ -38,7 +37,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    answer = sys.stdin.read() if options.answer == "-" else _read(options.answer)
+    answer = read_stdin() if options.answer == "-" else _read(options.answer)
     params = {"answer": answer, "items": _items(options.prompt)}
     with request(options, "promptls/verifyCitations", params) as result:
         invalid = [c for c in result["citations"] if c["status"] != "ok" or c.get("missing")]
@@ -50,7 +49,7 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _print_report(result: dict[str, Any], invalid: list[dict[str, Any]], answer: str) -> None:
-    from promptls.api.results import code_point_offset
+    from promptls.api.messages.results import code_point_offset
 
     for citation in invalid:
         line = answer.count("\n", 0, code_point_offset(answer, citation["offset"])) + 1

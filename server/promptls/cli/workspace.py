@@ -8,13 +8,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from promptls.cli.output import UsageError, print_error
+from promptls.cli.output import CommandError, UsageError, print_error
+from promptls.util.termination import cleanup_on_signal
 
 if TYPE_CHECKING:
     from promptls.engine import Engine
 
 REPORT_INTERVAL_S = 10
 """Interval between sentences about the progress of the index, in seconds; small workspaces take less."""
+RERANKED_METHODS = ("promptls/search", "promptls/buildPrompt")
+"""Requests that use the reranking model, if one is configured."""
+MODEL_TIMEOUT_S = 60.0
+"""Maximum wait for a reranking model, in seconds; a large one on a slow disk takes longest."""
+
+TEAM_TIMEOUT_S = 15.0
+"""Maximum time for opening the team index, in seconds; a server opens it in the background."""
 
 
 def add_workspace_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,16 +39,26 @@ def workspace_paths(options: argparse.Namespace) -> list[str]:
     Raises:
         UsageError: A folder does not exist or cannot be read.
     """
-    from promptls.api.open_workspace import InvalidFolder, folder_path
+    from promptls.api.open_workspace import folder_path
+
+    with invalid_folder_as_usage_error():
+        return [folder_path(name) for name in options.root or ["."]]
+
+
+@contextmanager
+def invalid_folder_as_usage_error() -> Iterator[None]:
+    """Convert `InvalidFolder` to `UsageError`."""
+    from promptls.api.open_workspace import InvalidFolder
 
     try:
-        return [folder_path(name) for name in options.root or ["."]]
+        yield
     except InvalidFolder as error:
         raise UsageError(str(error)) from None
 
 
-def start_engine(options: argparse.Namespace) -> Engine:
-    """Start the engine for the workspace folders with the user's settings."""
+@contextmanager
+def started_engine(options: argparse.Namespace) -> Iterator[Engine]:
+    """Start the engine for the workspace folders with the user's settings, and close it at the end."""
     from promptls.api.open_workspace import open_workspace
     from promptls.settings import user_settings
 
@@ -48,7 +66,12 @@ def start_engine(options: argparse.Namespace) -> Engine:
     settings, problems = user_settings()
     for problem in problems:
         print_error(problem.message)
-    return open_workspace(roots, settings)
+    engine = open_workspace(roots, settings)
+    with cleanup_on_signal(engine.close):
+        try:
+            yield engine
+        finally:
+            engine.close()
 
 
 @contextmanager
@@ -70,27 +93,55 @@ def request(
         from promptls.index import prestart_worker
 
         prestart_worker()
-    from promptls.api import params as protocol
+    from promptls.api.messages import params as protocol
     from promptls.api.requests import CUSTOM_REQUESTS
     from promptls.model import CancelToken
 
     kind, function = CUSTOM_REQUESTS[method]
     try:
         decoded = protocol.decode(kind, params)
-        engine = start_engine(options)
-        try:
+        with started_engine(options) as engine:
             if needs_index:
                 wait_for_index(engine)
-                # the server updates this in the background; here the first request is the only one
+                # the server does this in the background; here the first request is the only one
+                if method in RERANKED_METHODS:
+                    engine.index.wait_for_reranker(MODEL_TIMEOUT_S)
                 engine.services.cooccurrence.follow(engine.index.snapshot())
-            yield function(engine, decoded, CancelToken())
+                if engine.team is not None:
+                    engine.team.wait_until_open(TEAM_TIMEOUT_S)
+            result = function(engine, decoded, CancelToken())
+            if needs_index:
+                check_folders(engine)
+                if "warnings" not in result:
+                    report_problem(engine)
+            yield result
             print(end="", flush=True)
             if needs_index:
                 wait_for_index(engine, stored=True)
-        finally:
-            engine.close()
     except protocol.InvalidParams as error:
         raise UsageError(str(error)) from None
+
+
+def check_folders(engine: Engine) -> None:
+    """Check that the workspace folders still exist.
+
+    Raises:
+        CommandError: A folder was deleted or can no longer be read.
+    """
+    from promptls.api.open_workspace import InvalidFolder, folder_path
+
+    try:
+        for root in engine.workspace.roots:
+            folder_path(root.path)
+    except InvalidFolder as error:
+        raise CommandError(str(error)) from None
+
+
+def report_problem(engine: Engine) -> None:
+    """Print why results may be incomplete, if they may."""
+    state = engine.index.state()
+    if state.problem:
+        print_error(state.problem)
 
 
 def wait_for_index(engine: Engine, stored: bool = False) -> None:
@@ -107,7 +158,8 @@ def wait_for_index(engine: Engine, stored: bool = False) -> None:
         return
     from tqdm import tqdm
 
-    with tqdm(total=1, desc="indexing", unit=" files", leave=False, file=sys.stderr) as bar:
+    bar = tqdm(total=1, desc="indexing", unit=" files", leave=False, file=sys.stderr)
+    with bar, cleanup_on_signal(bar.close):
         while not wait(timeout_s=0.1):
             state = index.state()
             bar.total, bar.n = max(1, state.files), int(state.progress * state.files)

@@ -101,9 +101,11 @@ def server_command(for_project: bool) -> tuple[str, list[str]]:
     A project's file is shared with other machines, so it relies on PATH.  Other files name this installation, because
     clients with a window do not have the PATH of a shell.
     """
-    if for_project:
-        return "promptls", ["mcp"]
+    command, *arguments = ["promptls"] if for_project else installed_command()
+    return command, [*arguments, "mcp"]
+
+
+def installed_command() -> list[str]:
+    """Return the command of this installation, without a subcommand."""
     script = Path(sys.executable).with_name("promptls.exe" if sys.platform == "win32" else "promptls")
-    if script.exists():
-        return str(script), ["mcp"]
-    return sys.executable, ["-m", "promptls", "mcp"]
+    return [str(script)] if script.exists() else [sys.executable, "-m", "promptls"]

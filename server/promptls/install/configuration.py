@@ -36,8 +36,12 @@ class Change(Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether the file already has the text."""
+        """True if the file already has the text."""
         return self.after == (self.before or "")
+
+    def write(self) -> Path | None:
+        """Write the change, see `write`."""
+        return write(self)
 
     def diff(self) -> str:
         """Return the change as a unified diff."""
@@ -70,7 +74,7 @@ def plan_install(client: Client, project: Path | None, home: Path) -> Change:
     command, arguments = server_command(project is not None)
     extra = client.project_arguments if project is not None else ()
     entry = client.entry(command, [*arguments, *extra])
-    before = _read(path)
+    before = read_text(path)
     try:
         after = (
             _set_toml(before or "", client.key, entry)
@@ -89,7 +93,7 @@ def plan_uninstall(client: Client, project: Path | None, home: Path) -> Change:
         InstallError: The file cannot be read or is not valid.
     """
     path = configuration_path(client, project, home)
-    before = _read(path)
+    before = read_text(path)
     try:
         after = (
             _remove_toml(before or "", client.key)
@@ -108,7 +112,7 @@ def write(change: Change) -> Path | None:
         InstallError: The file is read-only or has changed since it was read.
     """
     target = Path(os.path.realpath(change.path))
-    if _read(target) != change.before:
+    if read_text(target) != change.before:
         raise InstallError(f"{change.path} has changed meanwhile; run the command again.")
     backup = None
     try:
@@ -130,8 +134,12 @@ def write(change: Change) -> Path | None:
     return backup
 
 
-def _read(path: Path) -> str | None:
-    """Return the text of a file with its line ends, None if it does not exist."""
+def read_text(path: Path) -> str | None:
+    """Return the text of a file with its line ends, None if it does not exist.
+
+    Raises:
+        InstallError: The file cannot be read.
+    """
     try:
         return path.read_bytes().decode()
     except FileNotFoundError:

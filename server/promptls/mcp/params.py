@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from promptls.api.params import Json, Params
+from promptls.api.messages.params import Json, Params
 
 RELATIONS = {
     "callers": "callers",
@@ -42,7 +42,9 @@ class SearchCodeParams(ToolParams, frozen=True, kw_only=True):
     """Parameters of search_code."""
 
     query: Annotated[str, Meta(description="A question or description in words, or names.")]
-    paths: Annotated[tuple[str, ...], Meta(description='Globs that limit the files, such as "src/**/*.py".')] = ()
+    paths: Annotated[
+        tuple[str, ...], Meta(description='Globs that limit the files: "src/**/*.py", or "!tests/" to exclude.')
+    ] = ()
     kinds: Annotated[
         tuple[str, ...], Meta(description='Kinds of regions, such as "function", "method", "class", "section", "text".')
     ] = ()
@@ -82,7 +84,7 @@ class RelatedCodeParams(ToolParams, frozen=True, kw_only=True):
 
 
 class IndexFreshness(Struct, frozen=True):
-    """How complete the index was: files written before the call are included if `up_to_date`."""
+    """State of the index during a call: it includes all files written before if `up_to_date` is true."""
 
     up_to_date: bool
     state: str
@@ -113,10 +115,12 @@ class SearchCodeResult(Struct, frozen=True):
     hits: tuple[Hit, ...]
     next_offset: int | None
     index: IndexFreshness
+    other_repositories: tuple[Hit, ...] = ()  # of the team index; paths begin with the repository and its commit
+    message: str = ""  # why hits of the team index are missing
 
 
 class ContextItem(Struct, frozen=True):
-    """A region in the context; `form` tells whether it is shown in full or reduced."""
+    """A region in the context; `form` is "full" or the name of a reduced form."""
 
     path: str
     start_line: int
@@ -128,7 +132,7 @@ class ContextItem(Struct, frozen=True):
 
 
 class MentionResult(Struct, frozen=True):
-    """What became of one @-mention."""
+    """The outcome of one @-mention."""
 
     mention: str
     status: str
@@ -178,6 +182,7 @@ class ExplainSymbolResult(Struct, frozen=True):
     definition: Region
     signature: str
     doc: str
+    members: tuple[Related, ...]
     callers: tuple[Related, ...]
     callees: tuple[Related, ...]
     tests: tuple[Related, ...]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import mcp_types as types
 
-from promptls.api import params as protocol
 from promptls.api.build_prompt import build_prompt
 from promptls.api.complete_mention import complete_mention
 from promptls.api.introspection import recipes
-from promptls.api.params import InvalidParams, Json
-from promptls.api.results import code_point_offset, utf16_offset
+from promptls.api.messages import params as protocol
+from promptls.api.messages.params import InvalidParams, Json
+from promptls.api.messages.results import code_point_offset, utf16_offset
 from promptls.engine import Engine
 from promptls.model import CancelToken
 

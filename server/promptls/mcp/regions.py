@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from promptls.api.locations import path_of
-from promptls.api.params import Json
-from promptls.index import IndexState, SourceReader
-from promptls.mcp.params import IndexFreshness, Region, Related
+from promptls.api.messages.locations import path_of
+from promptls.api.messages.params import Json
+from promptls.index import IndexState, SourceReader, from_uri
+from promptls.mcp.params import Hit, IndexFreshness, Region, Related
 from promptls.model import FileText, Item, Span
 from promptls.prompt.rendering.sanitized_lines import SanitizedLines
-from promptls.prompt.sanitize import header_text, redact
-from promptls.util.plural import plural
+from promptls.prompt.sanitize import clean, header_text, redact
+from promptls.util.text.plural import plural
 
 _ID_SUFFIX = re.compile(r"@\d+\Z")  # of the second definition of a name in a file: its line
 CALL_SITE_LINES = 12
@@ -25,11 +25,20 @@ class RegionReader:
     def __init__(self, sources: SourceReader) -> None:
         self._sources = sources
         self._files: dict[str, SanitizedLines | None] = {}
+        self._paths: dict[str, str] = {}  # by URI
 
     def label(self, uri: str) -> str:
         """Return the path of a URI relative to its workspace folder, with the folder's name if there are several."""
-        path = path_of(uri, self._sources.snapshot)
+        path = self._path(uri)
         return header_text(self._sources.snapshot.label(path)) if path else uri
+
+    def _path(self, uri: str) -> str:
+        """Return the path of the URI in an encoded item; those of indexed files are not resolved on the disk again."""
+        if uri not in self._paths:
+            path = from_uri(uri)
+            known = path is not None and path in self._sources.snapshot.files
+            self._paths[uri] = path if path is not None and known else path_of(uri, self._sources.snapshot)
+        return self._paths[uri]
 
     def from_range(self, found: Json, max_lines: int) -> Region:
         """Return the region of an encoded item or graph node."""
@@ -42,7 +51,7 @@ class RegionReader:
             max(span.start + 1, span.end),
             kind,
             symbol,
-            self._snippet(path_of(found["uri"], self._sources.snapshot), span, max_lines),
+            self._snippet(self._path(found["uri"]), span, max_lines),
         )
 
     def from_item(self, item: Item, max_lines: int) -> Region:
@@ -105,8 +114,20 @@ def related_of_item(item: Item, reader: RegionReader) -> Related:
 
 
 def freshness(state: IndexState, up_to_date: bool) -> IndexFreshness:
-    """Return how complete the index was when a call was served."""
+    """Return how complete the index was when a call was served; whether it is stored does not matter to callers."""
+    if up_to_date and state.phase != "degraded":
+        return IndexFreshness(True, "ready", 1.0, "")
     return IndexFreshness(up_to_date, state.phase, round(state.progress, 4), state.message)
+
+
+def team_region(found: Json, max_lines: int) -> Hit:
+    """Return the region of an encoded hit of the team index."""
+    span = span_of(found["range"])
+    path = header_text(f"{found['repository']}@{found['commit'][:10]}/{found['path']} ({found['age']})")
+    snippet = "\n".join(clean(found["text"], found["path"]).lines[:max_lines])
+    return Hit(
+        path, span.start + 1, max(span.start + 1, span.end), found["kind"], found["symbol"], snippet, found["score"]
+    )
 
 
 def render_region(region: Region, suffix: str = "") -> str:
@@ -131,5 +152,6 @@ def place(region: Region | Related) -> str:
 def render_freshness(index: IndexFreshness) -> str:
     """Render a warning about an index that lacks files or vectors, "" if it lacks nothing."""
     if not index.up_to_date:
-        return f"Note: the index is not up to date ({int(100 * index.complete)} % complete). {index.message}".rstrip()
+        complete = f"{int(100 * index.complete)} % complete"
+        return f"Note: the index is not up to date ({complete}); call again later. {index.message}".rstrip()
     return f"Note: {index.message}" if index.state == "degraded" else ""

@@ -20,8 +20,9 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from promptls import __version__
-from promptls.api import params as protocol
-from promptls.api.params import InvalidParams
+from promptls.api.messages import params as protocol
+from promptls.api.messages.params import InvalidParams
+from promptls.index import is_out_of_resources
 from promptls.mcp import prompts
 from promptls.mcp.catalog import TOOLS, Tool
 from promptls.mcp.params import json_schema
@@ -58,8 +59,10 @@ def create_server(workspaces: Workspaces) -> Server[Any]:
             return await _run(_call, workspaces, tool, params.arguments)
         except InvalidParams as error:
             return _tool_error(str(error))
-        except Exception:
+        except Exception as error:
             log.exception("the tool %s failed", tool.name)
+            if is_out_of_resources(error):
+                return _tool_error(f"{tool.name} failed temporarily: {error.strerror}. Try again.")
             return _tool_error(f"{tool.name} failed unexpectedly. See the log: {log_file()}.")
 
     async def list_prompts(ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from promptls.api import params as protocol
 from promptls.api.build_prompt import build_prompt
 from promptls.api.explain import explain
-from promptls.api.params import InvalidParams, Json
+from promptls.api.messages import params as protocol
+from promptls.api.messages.params import InvalidParams, Json
+from promptls.api.messages.path_globs import match_paths
 from promptls.api.search import search
 from promptls.engine import Engine
 from promptls.mcp.params import (
@@ -39,16 +40,17 @@ from promptls.mcp.regions import (
     render_region,
     render_related,
     span_of,
+    team_region,
 )
 from promptls.mentions.context import ClientContext, ResolveContext
-from promptls.mentions.format import format_argument_mention
 from promptls.mentions.resolve import parse_mentions, resolve_mentions
+from promptls.mentions.syntax.format import format_argument_mention
 from promptls.model import CancelToken, MentionOutcome
 
-MAX_OMITTED = 20
-"""Maximum number of omitted regions that are listed; all are counted."""
-MAX_RELATED = 25
-"""Maximum number of related definitions in each list."""
+MAX_OMITTED = 10
+"""Maximum number of omitted regions that are listed, best first; all are counted. The list is not in the budget."""
+MAX_RELATED, MAX_MEMBERS = 25, 100
+"""Maximum number of related definitions in each list, and of members of a file or class."""
 DEFINITION_LINES, RELATED_LINES = 60, 6
 """Maximum number of lines shown of an explained definition, and of each related one."""
 
@@ -62,17 +64,36 @@ def search_code(
     """Search for regions of code by meaning, names and words."""
     end = params.offset + params.limit
     request = protocol.SearchParams(params.query, end + 1, params.paths, params.kinds)
-    found = search(engine, request, token)["hits"]
+    result = search(engine, request, token)
+    found = result["hits"]
+    team = result.get("team", {"hits": [], "message": ""})
+    others = tuple(team_region(one, params.max_lines) for one in team["hits"][: params.limit] if not params.offset)
     reader = _region_reader(engine, token)
     hits = []
     for one in found[params.offset : end]:
         region = reader.from_range(one, params.max_lines)
         hits.append(Hit(**structs.asdict(region), score=one["score"]))
-    result = SearchCodeResult(tuple(hits), end if len(found) > end else None, _freshness(engine, up_to_date))
-    parts = [render_region(hit, f" (score {hit.score:.2f})") for hit in hits] or ["Nothing found."]
-    if result.next_offset is not None:
-        parts.append(f"More: offset={result.next_offset}.")
-    return result, _join(*parts, render_freshness(result.index))
+    next_offset = end if len(found) > end else None
+    answer = SearchCodeResult(tuple(hits), next_offset, _freshness(engine, up_to_date), others, team["message"])
+    parts = [render_region(hit, f" (score {hit.score:.2f})") for hit in hits]
+    if not hits:
+        parts = [_nothing_found(engine, params, len(found), token)]
+    if next_offset is not None:
+        parts.append(f"More: offset={next_offset}.")
+    if others:
+        parts += ["Other repositories:", *(render_region(hit, f" (score {hit.score:.2f})") for hit in others)]
+    return answer, _join(*parts, team["message"], render_freshness(answer.index))
+
+
+def _nothing_found(engine: Engine, params: SearchCodeParams, count: int, token: CancelToken) -> str:
+    """Return a sentence about a page without regions: what to change in the call."""
+    if count:
+        return f"No more regions: the search found {count}."
+    if params.paths and not match_paths(engine.index.snapshot(token), params.paths):
+        return (
+            f"Nothing found: no indexed file matches paths {', '.join(params.paths)}. Globs are relative to the root."
+        )
+    return "Nothing found." + (" Try without kinds or paths." if params.kinds or params.paths else "")
 
 
 def get_context(
@@ -113,7 +134,9 @@ def _render_context(result: GetContextResult) -> str:
         result.context,
         f"({result.tokens} of {result.budget_tokens} tokens)",
         "\n".join(mentions),
-        "\n".join([f"Left out ({result.omitted_count}):", *omitted]) if omitted else "",
+        "\n".join([f"Left out ({result.omitted_count}); raise budget_tokens to include more:", *omitted])
+        if omitted
+        else "",
         "\n".join(result.warnings),
         render_freshness(result.index),
     )
@@ -123,8 +146,7 @@ def explain_symbol(
     engine: Engine, params: ExplainSymbolParams, up_to_date: bool, token: CancelToken
 ) -> tuple[ExplainSymbolResult, str]:
     """Explain a definition: its text, callers, callees, tests and implementations."""
-    target = f"{params.path}#{params.name}" if params.path else params.name
-    explained = _explain(engine, target, token)
+    explained = _explain_in_file(engine, params, token)
     node = explained["node"]
     context = engine.resolve_context(ClientContext(), engine.snapshot(token), token)
     reader = RegionReader(context.sources)
@@ -138,15 +160,17 @@ def explain_symbol(
         items = outcome.targets if outcome is not None else ()
         implementations = tuple(related_of_item(item, reader) for item in items[:MAX_RELATED])
     result = ExplainSymbolResult(
-        definition=reader.from_range(node, DEFINITION_LINES),
+        definition=reader.from_range(node, 0 if explained["children"] and node["type"] == "file" else DEFINITION_LINES),
         signature=explained["signature"],
         doc=explained["doc"],
         implementations=implementations,
+        members=tuple(related_of(one, reader) for one in explained["children"][:MAX_MEMBERS]),
         index=_freshness(engine, up_to_date),
         **lists,
     )
     text = _join(
         render_region(result.definition),
+        render_related("Contains", result.members),
         render_related("Called by", result.callers),
         render_related("Calls", result.callees),
         render_related("Tested by", result.tests),
@@ -175,21 +199,56 @@ def related_code(
     if outcome is None:
         raise InvalidParams(f"symbol: {argument[:80]!r} is not a name; give a name or path#name.", "symbol")
     if outcome.status == "ambiguous":
-        names = tuple(text.removeprefix(f"@{RELATIONS[params.relation]}:") for text in outcome.candidates)
-        raise InvalidParams(f"symbol: {outcome.reason} Give one of: {', '.join(names)}.", "symbol", names)
+        raise _ambiguous(outcome, params)
     if not outcome.targets:
-        for symbol in filter(None, (params.symbol, params.to)):
-            _explain(engine, symbol, token)  # an unknown symbol is an error, but a symbol without callers is not
+        for symbol in filter(
+            None, (params.symbol, params.to)
+        ):  # an unknown one is an error, one without callers is not
+            if _explain(engine, symbol, token)["node"]["type"] == "file":
+                raise InvalidParams(
+                    f"symbol: {symbol} is a file; give {symbol}#NAME. explain_symbol lists its definitions.", "symbol"
+                )
     reader = RegionReader(context.sources)
     regions = tuple(reader.from_item(item, RELATED_LINES) for item in outcome.targets)
     result = RelatedCodeResult(regions, outcome.reason, _freshness(engine, up_to_date))
     return result, _join(outcome.reason, *map(render_region, regions), render_freshness(result.index))
 
 
+def _ambiguous(outcome: MentionOutcome, params: RelatedCodeParams) -> InvalidParams:
+    """Return the error for a name that several places define; of a call path, for the end that is ambiguous."""
+    field, names = "symbol", [text.removeprefix(f"@{RELATIONS[params.relation]}:") for text in outcome.candidates]
+    if params.to:
+        ends = [name.partition("..")[::2] for name in names]
+        field = "symbol" if len({start for start, _ in ends}) > 1 else "to"
+        names = list(dict.fromkeys(start if field == "symbol" else end for start, end in ends))
+    value = params.symbol if field == "symbol" else params.to
+    return InvalidParams(
+        f"{field}: several definitions match {value!r}. Give one of: {', '.join(names)}.", field, tuple(names)
+    )
+
+
 def _resolve_relation(relation: str, argument: str, context: ResolveContext) -> MentionOutcome | None:
     """Return the outcome of the mention of a relation; None if no mention can contain the argument."""
     message = format_argument_mention(RELATIONS[relation], argument)
     return resolve_mentions(message, context, mentions=parse_mentions(message))[0] if message else None
+
+
+def _explain_in_file(engine: Engine, params: ExplainSymbolParams, token: CancelToken) -> Json:
+    """Return the explanation of a symbol, in a file if one is given.
+
+    Raises:
+        InvalidParams: Nothing has this name, or the file does not define it; the error names the files that do.
+    """
+    if not params.path:
+        return _explain(engine, params.name, token)
+    try:
+        return _explain(engine, f"{params.path}#{params.name}", token)
+    except InvalidParams:
+        elsewhere = _explain(engine, params.name, token)
+    paths = tuple(dict.fromkeys(one["path"] for one in (elsewhere["node"], *elsewhere["others"])))
+    raise InvalidParams(
+        f"path: {params.path} does not define {params.name}. It is defined in: {', '.join(paths)}.", "path", paths
+    )
 
 
 def _explain(engine: Engine, target: str, token: CancelToken) -> Json:
@@ -202,7 +261,8 @@ def _explain(engine: Engine, target: str, token: CancelToken) -> Json:
     if not explained["found"]:
         suggestions = tuple(explained["suggestions"])
         hint = f" Did you mean {', '.join(suggestions)}?" if suggestions else ""
-        raise InvalidParams(explained["problem"] + hint, "symbol", suggestions)
+        problem = explained["problem"].replace(" (see promptls/explainIgnore)", "")  # a request of the language server
+        raise InvalidParams(problem + hint, "symbol", suggestions)
     return explained
 
 

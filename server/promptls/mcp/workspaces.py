@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from promptls.api.open_workspace import InvalidFolder, folder_path, open_workspace
-from promptls.api.params import InvalidParams
+from promptls.api.messages.params import InvalidParams
+from promptls.api.open_workspace import InvalidFolder, current_folder, folder_path, open_workspace
 from promptls.engine import Engine
 from promptls.index import is_inside
 from promptls.settings import Settings
@@ -22,7 +22,7 @@ MAX_ENGINES = 4
 
 
 class Workspaces:
-    """Opens an engine when a call first needs its folders, and closes engines that are no longer used."""
+    """The open engines by their folders; the least recently used one is closed for another."""
 
     def __init__(self, roots: Sequence[str], settings: Settings, confined: bool) -> None:
         """Set the folders that a call without `root` uses.
@@ -41,7 +41,7 @@ class Workspaces:
 
     @property
     def has_default(self) -> bool:
-        """Whether a call without `root` has a workspace."""
+        """True if a call without `root` has a workspace."""
         return bool(self._roots)
 
     def prestart(self) -> None:
@@ -81,13 +81,14 @@ class Workspaces:
 
     def _select(self, root: str) -> tuple[str, ...]:
         """Return the folders of the engine that serves a call."""
-        if not root:
-            if self._roots:
-                return self._roots
-            raise InvalidParams(
-                f"root: {Path.cwd()} is not a project; give the absolute path of the workspace folder.", "root"
-            )
+        if not root and self._roots:
+            return self._roots
         try:
+            if not root:
+                where = current_folder()
+                raise InvalidParams(
+                    f"root: {where} is not a project; give the absolute path of the workspace folder.", "root"
+                )
             path = folder_path(root)
         except InvalidFolder as error:
             raise InvalidParams(f"root: {error}", "root") from None
@@ -107,6 +108,10 @@ class Workspaces:
 
 
 def default_root() -> tuple[str, ...]:
-    """Return the current folder; () for the home folder and the top folder, in which clients start global servers."""
-    path = Path.cwd().resolve()
+    """Return the current folder; () for the home folder and the top folder, in which clients start global servers.
+
+    Raises:
+        InvalidFolder: The current folder was deleted.
+    """
+    path = current_folder().resolve()
     return () if path in (Path.home().resolve(), Path(path.anchor)) else (path.as_posix(),)

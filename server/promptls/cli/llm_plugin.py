@@ -1,0 +1,37 @@
+"""Plugin of the command-line tool llm: `llm -f promptls:"QUESTION"` adds the code for a question to a prompt.
+
+llm loads this module by its entry point; nothing else imports it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+import llm
+
+from promptls.cli.output import print_error
+from promptls.cli.workspace import request
+
+
+@llm.hookimpl  # type: ignore[untyped-decorator]
+def register_fragment_loaders(register: Callable[[str, Callable[[str], llm.Fragment]], None]) -> None:
+    """Register the prefix `promptls:`."""
+    register("promptls", load_context)
+
+
+def load_context(question: str) -> llm.Fragment:
+    """Code of the current folder that a question needs; @-mentions such as @src/a.py add what they name.
+
+    Example: llm -f promptls:"where are retries limited?" "explain"
+    """
+    params = {"message": question, "output": "context", "sections": {"instructions": False}}
+    with request(argparse.Namespace(root=None), "promptls/buildPrompt", params) as result:
+        for mention in result["mentions"]:
+            if mention["status"] != "included":
+                print_error(f"{mention['text']}: {mention['status']}. {mention['reason']}".rstrip())
+        for warning in result["warnings"]:
+            print_error(warning)
+        if not result["items"]:
+            print_error("no code in the current folder belongs to the question. Mention a file, such as @src/a.py.")
+        return llm.Fragment(result["prompt"], f"promptls:{question}")

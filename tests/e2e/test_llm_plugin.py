@@ -1,0 +1,94 @@
+"""The plugin of the command-line tool llm, which sends to a local endpoint: `llm -f promptls:"QUESTION" "PROMPT"`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatserver import ChatServer, say
+from conftest import SHOP, write_tree
+from mcpkit import environment
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tree(tmp_path_factory.mktemp("llm") / "workspace", SHOP)
+
+
+@pytest.fixture
+def endpoint(workspace: Path) -> Iterator[ChatServer]:
+    with ChatServer([say("It multiplies.")]) as server:
+        folder = workspace.parent / "config" / "io.datasette.llm"
+        folder.mkdir(parents=True, exist_ok=True)
+        models = [{"model_id": "local", "model_name": "m", "api_base": server.url, "can_stream": False}]
+        (folder / "extra-openai-models.yaml").write_text(json.dumps(models))  # JSON is YAML
+        yield server
+
+
+def llm(workspace: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    folder = workspace.parent / "config" / "io.datasette.llm"
+    return subprocess.run(
+        [sys.executable, "-m", "llm", *arguments],
+        env={**environment(workspace.parent), "LLM_USER_PATH": str(folder), "OPENAI_API_KEY": "none"},
+        cwd=workspace,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def sent(endpoint: ChatServer) -> str:
+    (request,) = endpoint.requests
+    messages: list[dict[str, Any]] = request.body["messages"]
+    return "\n".join(str(message["content"]) for message in messages)
+
+
+def test_code_for_a_question_is_sent_with_the_prompt(workspace: Path, endpoint: ChatServer) -> None:
+    done = llm(workspace, "-m", "local", "-f", "promptls:how is a discount applied?", "explain in one sentence")
+    assert (done.returncode, done.stdout.strip()) == (0, "It multiplies."), done.stderr
+    assert "def apply_discount" in sent(endpoint)
+    assert "explain in one sentence" in sent(endpoint)
+    assert "how is a discount applied?" not in sent(endpoint)
+
+
+def test_mentions_add_what_they_name_and_report_what_is_missing(workspace: Path, endpoint: ChatServer) -> None:
+    done = llm(workspace, "-m", "local", "-f", "promptls:@shop/money.py:1-2 @nothing.py", "explain")
+    assert done.returncode == 0, done.stderr
+    first, second = (workspace / "shop/money.py").read_text().split("\n")[:2]
+    assert first in sent(endpoint)
+    assert second in sent(endpoint)
+    assert "promptls: @nothing.py: unresolved. " in done.stderr
+
+
+def test_question_without_code_is_reported(workspace: Path, endpoint: ChatServer) -> None:
+    done = llm(workspace, "-m", "local", "-f", "promptls:thanks!", "hello")
+    assert done.returncode == 0, done.stderr
+    assert "promptls: no code in the current folder belongs to the question." in done.stderr
+
+
+def test_blank_question_is_an_error(workspace: Path, endpoint: ChatServer) -> None:
+    done = llm(workspace, "-m", "local", "-f", "promptls: ", "explain")
+    assert done.returncode != 0
+    assert "message: must not be blank." in done.stderr
+    assert not endpoint.requests
+
+
+def test_llm_lists_the_loader(workspace: Path) -> None:
+    listed = llm(workspace, "fragments", "loaders").stdout
+    assert listed.startswith("promptls:\n")
+    assert "@-mentions" in listed
+
+
+def test_command_line_does_not_import_llm() -> None:
+    code = (
+        "import sys; from promptls.cli.main import argument_parser; argument_parser(); sys.exit('llm' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
