@@ -12,8 +12,13 @@ def main() -> None:
     """Run the selected benchmark and print its figures."""
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument(
-        "what", nargs="?", default=str(Path(os.__file__).parent), help="a folder, or one of: completion, growth, report"
+        "what",
+        nargs="?",
+        default=str(Path(os.__file__).parent),
+        help="a folder, or one of: agents, completion, growth, report",
     )
+    parser.add_argument("folder", nargs="?", type=Path, help="agents: the workspace (default: the standard library)")
+    parser.add_argument("--write", action="store_true", help="agents: store the figures for the documentation")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="report: measure only these workspaces")
     parser.add_argument(
         "--kept",
@@ -25,7 +30,14 @@ def main() -> None:
     parser.add_argument("--semble", metavar="PYTHON", help="report: a Python with semble 0.7.0")
     parser.add_argument("--semble-model", metavar="DIR", help="report: a model2vec folder for semble")
     options = parser.parse_args()
-    if options.what == "completion":
+    if options.what == "agents":
+        from benchmarks import agents
+
+        figures = agents.measure((options.folder or Path(os.__file__).parent).resolve())
+        print(agents.table(figures))
+        if options.write:
+            agents.write(figures)
+    elif options.what == "completion":
         from benchmarks import completion
 
         print(completion.table())

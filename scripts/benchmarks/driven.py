@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from lsp import Client
 from promptls.index.files.read import FileContent, FileLimits, read_text
 from promptls.index.files.walk import walk_files
-from promptls.index.syntax.grammars import grammar_loader
+from promptls.index.syntax.tree_sitter.grammars import grammar_loader
 from promptls.languages import language_of
 
 QUESTIONS = 150

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from pathlib import Path
 
-from evaluation._corpora import LARGE, Question, voice
+from evaluation._corpora import LARGE, Gold, Question, voice
 
 HIT = 0.8
 """Share of the lines of an essential region that counts as a hit."""
@@ -33,11 +34,16 @@ def coverage(question: Question, root: str, shown: Iterable[str]) -> tuple[float
     have = {line.strip() for line in shown}
     got, all_, hit = 0.0, 0.0, False
     for gold in question.gold:
-        wanted = _wanted(f"{root}/{gold.path}", gold.start, gold.end)
-        share = sum(line in have for line in wanted) / max(1, len(wanted))
+        share = share_of(gold, root, have)
         got, all_ = got + gold.grade * share, all_ + gold.grade
         hit |= gold.grade == 2 and share >= HIT
     return got / all_, hit
+
+
+def share_of(gold: Gold, root: str, have: AbstractSet[str]) -> float:
+    """Return the share of the non-trivial lines of a region that are among some lines without indentation."""
+    wanted = _wanted(f"{root}/{gold.path}", gold.start, gold.end)
+    return sum(line in have for line in wanted) / max(1, len(wanted))
 
 
 def recall(question: Question, root: str, ranked: Sequence[Place]) -> dict[int, float]:
@@ -58,7 +64,7 @@ def recall(question: Question, root: str, ranked: Sequence[Place]) -> dict[int, 
 def groups(questions: Sequence[Question]) -> dict[str, list[int]]:
     """Return the indices of the questions by group: size, style and language of the own ones, and other voices."""
     own = [i for i, q in enumerate(questions) if voice(q) == "own"]
-    out: dict[str, list[int]] = {"all": own}
+    out: dict[str, list[int]] = {"own": own}
     out["small packages"] = [i for i in own if questions[i].corpus not in LARGE]
     out["large packages"] = [i for i in own if questions[i].corpus in LARGE]
     for name in ("style", "lang"):

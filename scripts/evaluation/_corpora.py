@@ -21,6 +21,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from promptls.retrieval.linear_model import RankerWeights
+
 DATA = Path(__file__).with_name("data")
 LARGE = frozenset({"sqlalchemy", "pandas", "ansible-core", "webpack", "grpc-go", "tokio", "uvloop", "effect"})
 FOLDER = Path(os.environ.get("PROMPTLS_CORPORA", Path.home() / ".cache" / "promptls-corpora"))
@@ -124,6 +126,12 @@ def read_questions(options: argparse.Namespace) -> list[tuple[Path, list[Questio
             question = Question(read.id, corpus, read.lang, read.kind, read.style, read.question, read.gold)
             by_tree.setdefault(options.trees / corpus, []).append(question)
     return list(by_tree.items())
+
+
+def held_out_weights() -> dict[str, RankerWeights]:
+    """Return, by project, weights of the ranker that were fitted without it."""
+    folds = msgspec.json.decode((DATA / "held_out.json").read_bytes(), type=list[tuple[list[str], RankerWeights]])
+    return {name: weights for projects, weights in folds for name in projects}
 
 
 def project(corpus: str) -> str:

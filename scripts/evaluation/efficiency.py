@@ -1,10 +1,10 @@
 """Coverage against the tokens of the context, for thresholds of relevance and for filled budgets.
 
-`scripts/evaluate efficiency [--corpora FOLDER] [--questions FILE … --trees FOLDER] [--shipped] [--thresholds P,…] [--write]` builds the prompts of the
-development questions with a budget of 8,000 tokens (characters / 4) and each threshold, and with smaller budgets that
+`scripts/evaluate efficiency [--questions FILE … --trees FOLDER] [--shipped] [--thresholds P,…] [--write]` builds the
+prompts of the development questions with a budget of 8,000 tokens (characters / 4) and each threshold, and with smaller budgets that
 are filled.  Each package is ranked with weights that were fitted without it, unless `--shipped` is given.
 
-Columns: coverage and hit as in the evaluation `retrieval`; mean tokens of the context; share of the context that lies
+Columns: coverage and hit as in the table of `scripts/evaluate`; mean tokens of the context; share of the context that lies
 in a needed region, and in a file with one; mean tokens of the rest of the prompt, without the question.
 """
 
@@ -20,12 +20,11 @@ from evaluation import _corpora as corpora
 from evaluation._workspace import engine_of
 from msgspec import structs
 
-from promptls.api import params as protocol
 from promptls.api.build_prompt import build_prompt
+from promptls.api.messages import params as protocol
 from promptls.engine import Engine
 from promptls.model import CancelToken
 from promptls.retrieval import RetrievalStrategy
-from promptls.retrieval.linear_model import RankerWeights
 
 BUDGET = 8000
 FILLED_BUDGETS = (1000, 2000, 3000, 4000, 6000, BUDGET)
@@ -42,10 +41,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--thresholds", type=lambda text: tuple(map(float, text.split(","))), default=THRESHOLDS)
     parser.add_argument("--write", action="store_true", help="write the table for the documentation")
     options = parser.parse_args(arguments)
-    folds = msgspec.json.decode(
-        (corpora.DATA / "held_out.json").read_bytes(), type=list[tuple[list[str], RankerWeights]]
-    )
-    held_out = {package: weights for packages, weights in folds for package in packages}
+    held_out = corpora.held_out_weights()
     questions: list[corpora.Question] = []
     rows: list[dict[str, Row]] = []
     for tree, asked in corpora.read_questions(options):
@@ -63,7 +59,7 @@ def main(arguments: list[str]) -> int:
     )
     print(made)
     if options.write:
-        own = answers.groups(questions)["all"]
+        own = answers.groups(questions)["own"]
         (corpora.DATA / "efficiency.md").write_text(table([rows[i] for i in own]) + "\n")
     return 0
 

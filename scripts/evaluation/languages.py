@@ -19,12 +19,11 @@ from evaluation import _corpora as corpora
 from evaluation._workspace import engine_of
 from msgspec import Struct, structs
 
-from promptls.api import params as protocol
 from promptls.api.build_prompt import build_prompt
+from promptls.api.messages import params as protocol
 from promptls.engine import Engine
 from promptls.model import CancelToken
 from promptls.retrieval import RetrievalStrategy
-from promptls.retrieval.linear_model import RankerWeights
 
 BUDGET = 8000
 
@@ -55,10 +54,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--each", action="store_true", help="print each question")
     options = parser.parse_args(arguments)
     originals = {q.id: q for q in corpora.questions()}
-    folds = msgspec.json.decode(
-        (corpora.DATA / "held_out.json").read_bytes(), type=list[tuple[list[str], RankerWeights]]
-    )
-    weights = {package: fitted for packages, fitted in folds for package in packages}
+    weights = corpora.held_out_weights()
     lines = (corpora.DATA / "translated.jsonl").read_bytes().splitlines()
     wanted = [msgspec.json.decode(line, type=Translated) for line in lines]
     if options.packages:

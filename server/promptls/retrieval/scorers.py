@@ -74,7 +74,6 @@ class FirstStageScores(Struct, frozen=True):
     body: Floats  # BM25 of the chunk
     path: Floats  # by file: BM25 of the path
     keyword: Floats  # BM25 of chunk and path combined
-    term_in_file: NDArray[np.bool_]  # [terms, files]: a chunk of the file contains the term
     file_bm25: Floats  # by file: BM25 of all chunks and the path as one text, best file = 1
     file_similarity: Floats  # by file: mean similarity of all chunks, 0 for rows that are not selected
     similarity_scale: ScoreScale  # scale of `similarity`
@@ -117,7 +116,7 @@ def score_rows(
     for weight, posting in zip(idf, postings, strict=True):
         _add_bm25(bodies, posting, weight, reader.lengths, reader.mean_length)
     path = _path_bm25(known_terms, idf, reader)
-    term_in_file, file_bm25 = _file_bm25(known_terms, weights, postings, reader)
+    file_bm25 = _file_bm25(known_terms, weights, postings, reader)
     scored = (
         ScoredRows(RowSelection(), np.zeros(len(reader), np.float32))
         if compared is None
@@ -145,7 +144,7 @@ def score_rows(
     )
     file_similarity = _mean_similarity(similarity, selection, file, file_stats)
     return FirstStageScores(
-        known_terms, idf, postings, vector, selection, similarity, body, path, keyword, term_in_file, file_bm25, file_similarity, similarity_scale, keyword_scale, evident_rows, prior
+        known_terms, idf, postings, vector, selection, similarity, body, path, keyword, file_bm25, file_similarity, similarity_scale, keyword_scale, evident_rows, prior
     )  # fmt: skip
 
 
@@ -196,27 +195,23 @@ def _path_bm25(terms: Sequence[str], idf: Floats, reader: IndexReader) -> Floats
     return out
 
 
-def _file_bm25(
-    terms: Sequence[str], weights: Floats, postings: Sequence[Postings], reader: IndexReader
-) -> tuple[NDArray[np.bool_], Floats]:
-    """Return the terms in the chunks of each file, and BM25 with files as texts, divided by the best score."""
+def _file_bm25(terms: Sequence[str], weights: Floats, postings: Sequence[Postings], reader: IndexReader) -> Floats:
+    """Return BM25 with files as texts, divided by the best score."""
     n = len(reader.path_lengths)
     out = np.zeros(n, np.float32)
-    term_in_file = np.zeros((len(terms), n), bool)
     length, is_live = reader.file_stats.term_counts + reader.path_lengths, reader.file_stats.row_counts > 0
     file_count = max(1, int(is_live.sum()))
     mean_length = max(1.0, float(length[is_live].sum()) / file_count)
     norm = bm25.length_norm(length, mean_length, BM25_K1, BM25_B).astype(np.float32)
-    for term, weight, posting, has_term in zip(terms, weights, postings, term_in_file, strict=True):
+    for term, weight, posting in zip(terms, weights, postings, strict=True):
         counts = np.bincount(reader.file_ids.take(posting.rows), posting.counts, n).astype(np.float64, copy=False)
-        np.greater(counts, 0, out=has_term)
         names = reader.path_postings(term)
         counts[names.rows] += names.counts
         where = np.flatnonzero((counts > 0) & is_live)
         idf = np.float64(weight) * np.float64(bm25.inverse_document_frequency(file_count, len(where)))
         out[where] += idf * _saturate(counts[where], norm[where])
     best = float(out.max(initial=0.0))
-    return term_in_file, out / best if best > 0 else out
+    return out / best if best > 0 else out
 
 
 def _mean_similarity(

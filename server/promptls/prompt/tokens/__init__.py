@@ -126,7 +126,7 @@ def choose_counter(
 
 
 def _estimate(vocabulary: str) -> Estimate:
-    """Return the estimate fitted to a vocabulary; other large vocabularies are closest to o200k_base."""
-    if vocabulary in VOCABULARIES[1:]:
+    """Return the estimate for a vocabulary; by default, for all that are measured."""
+    if vocabulary in VOCABULARIES:
         return Estimate(f"estimate ({vocabulary})", vocabulary=vocabulary)
     return Estimate()

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from promptls.prompt.tokens.characters import UNKNOWN, fitted_vocabulary, raise_to_minimums
 from promptls.util.cancellation import check_cancelled, check_each
 
 VOCABULARIES = ("o200k_base", "cl100k_base")
@@ -40,55 +41,33 @@ _BEFORE, _AFTER = 3, 3
 _EDGE = b"\n" * 3
 _BLOCK = 1 << 14  # bytes per batch: fits into the processor's cache
 
-CHARACTERS: tuple[tuple[int, int, int, int, int], ...] = (
-    (0x80, 0xFF, 50, 50, 110),
-    (0x100, 0x17F, 110, 90, 110),
-    (0x180, 0x24F, 190, 100, 110),
-    (0x250, 0x2FF, 200, 200, 110),
-    (0x300, 0x36F, 260, 260, 110),  # combining marks, which also split the word
-    (0x370, 0x3CF, 0, 0, 110),
-    (0x3D0, 0x3FF, 200, 200, 110),
-    (0x400, 0x45F, 0, 0, 110),
-    (0x460, 0x52F, 200, 200, 110),
-    (0x530, 0x58F, 200, 0, 140),
-    (0x590, 0x5CF, 200, 180, 110),
-    (0x5D0, 0x64F, 0, 0, 110),
-    (0x650, 0x6FF, 110, 100, 140),
-    (0x700, 0x8FF, 300, 300, 110),
-    (0x900, 0xE7F, 0, 0, 120),  # Devanagari to Thai
-    (0xE80, 0x10FF, 250, 0, 150),
-    (0x1100, 0x1DFF, 300, 300, 110),
-    (0x1E00, 0x1EFF, 150, 0, 140),
-    (0x1F00, 0x1FFF, 300, 250, 110),
-    (0x2000, 0x206F, 0, 0, 130),  # punctuation
-    (0x2070, 0x218F, 230, 200, 110),
-    (0x2190, 0x24FF, 280, 250, 110),
-    (0x2500, 0x25FF, 0, 0, 140),  # lines of trees and tables
-    (0x2600, 0x2FFF, 300, 270, 110),  # symbols
-    (0x3000, 0x30FF, 0, 0, 110),  # kana
-    (0x3100, 0x4DBF, 300, 300, 110),
-    (0x4E00, 0x9FFF, 0, 0, 140),  # common ideographs
-    (0xA000, 0xABFF, 300, 300, 110),
-    (0xAC00, 0xD7A3, 0, 0, 140),  # Hangul
-    (0xD7A4, 0xFDFF, 300, 300, 110),
-    (0xFE00, 0xFFFF, 0, 0, 140),
-    (0x10000, 0x1CFFF, 400, 400, 110),
-    (0x1D000, 0x1EFFF, 340, 340, 110),
-    (0x1F000, 0x1FFFF, 300, 270, 110),  # emoji
-    (0x20000, 0x10FFFF, 400, 400, 110),
-)
-"""Bounds for characters outside of ASCII, by range.
-
-First, last, minimum in hundredths of a token in cl100k_base and in o200k_base, and the factor of the tables, in
-percent, for a character that takes `RARE` or more.  The tables are fitted to the mean of natural text and miss up to
-90 % of what rare characters take.  Measured on random characters of each range.  The factor gives
-at most a token for each byte.
-"""
-RARE = 130
-"""Hundredths of a token from which a character is rare: common ideographs and syllables take one token or less."""
-
-MARGIN = 5
+MARGIN = 4
 """Percent added to the sum of the tables: their error is symmetric, and the budget is a limit."""
+
+WINDOW = 256
+"""Bytes over which the uncertainty of the tables is measured."""
+
+CERTAIN, UNCERTAINTY = 0.15, 3.8
+"""Uncertainty per token up to which `MARGIN` is enough, and the margin for each unit above.
+
+The uncertainty of a window is the sum of p * (1 - p) over its bytes, where p is the probability of a token start.  It is
+0.10 to 0.13 per token in code and in English, and 0.2 to 0.4 in text that the tables were not fitted to: other languages
+in Latin script, random letters, symbols.
+"""
+
+DENSE, DENSE_MARGIN = 50, 0.35
+"""Hundredths of a token for each byte above which text is random (base64, keys), and the margin for each one above."""
+
+_UNCERTAINTY_QUARTERS = bytes(
+    5
+    if 32 < byte < 127 and not chr(byte).isalnum()
+    else 4
+    if (byte < 128 and not 48 <= byte < 58) or 0xC3 <= byte < 0xC6
+    else 0
+    for byte in range(256)
+)
+"""Weight of the uncertainty at each byte, in quarters: of Latin script, and more of symbols.  Every third digit starts a
+token, wherever it is, and the characters of other scripts have minimums."""
 
 Array = Any  # numpy arrays of unsigned 32-bit integers
 
@@ -98,24 +77,25 @@ class Estimate(Struct, frozen=True):
 
     name: str = "estimate"
     exact: bool = False
-    vocabulary: str = VOCABULARIES[0]
+    vocabulary: str = UNKNOWN
 
     def count(self, text: str) -> int:
         """Return the estimated number of tokens, rounded up."""
-        if not text:
-            return 0
-        data = _EDGE + text.encode("utf-8", "surrogatepass") + _EDGE
-        hundredths = 100  # the first byte always starts a token
-        start, last = 0, len(data) - 2 * len(_EDGE)
-        while start < last:
+        data = text.encode("utf-8", "surrogatepass")
+        hundredths, start = 0, 0
+        while start < len(data):
             check_cancelled()
-            end = min(start + _BLOCK, last)
-            while end < last and data[end + len(_EDGE)] & 0xC0 == 0x80:
+            end = min(start + _BLOCK, len(data))
+            while end < len(data) and data[end] & 0xC0 == 0x80:
                 end -= 1  # a character belongs to one block
-            starts = _token_starts(data[start : end + len(_EDGE) * 2], self.vocabulary)
-            hundredths += int(starts[1 if start == 0 else 0 :].sum(dtype=np.int64))
+            before, after = data[max(0, start - _BEFORE) : start], data[end : end + _AFTER]
+            block = before.rjust(_BEFORE, b"\n") + data[start:end] + after.ljust(_AFTER, b"\n")
+            starts = _token_starts(block, self.vocabulary)
+            if start == 0:
+                starts[0] = max(starts[0], 100)  # the first byte starts a token
+            hundredths += int(_with_margin(starts, block[_BEFORE:-_AFTER], np.arange(0, end - start, WINDOW)).sum())
             start = end
-        return _with_margin(hundredths, last)
+        return _rounded(hundredths, len(data))
 
     def count_all(self, texts: Sequence[str]) -> list[int]:
         """Return `count` of each text, in a fifth of the time for many short texts."""
@@ -138,17 +118,39 @@ class Estimate(Struct, frozen=True):
     def _count_batch(self, batch: Sequence[tuple[int, bytes]], counts: list[int]) -> None:
         if not batch:
             return
-        starts = _token_starts(b"".join(_EDGE + data + _EDGE for _, data in batch), self.vocabulary)
-        sums = np.cumsum(starts, dtype=np.int64)
-        at = 0
-        for i, data in batch:
-            counts[i] = _with_margin(100 + int(sums[at + len(data) - 1] - sums[at]), len(data))
-            at += len(data) + 2 * len(_EDGE)
+        joined = b"".join(_EDGE + data + _EDGE for _, data in batch)
+        starts = _token_starts(joined, self.vocabulary)
+        sizes = np.array([len(data) for _, data in batch])
+        first = np.cumsum(sizes + len(_EDGE) * 2) - sizes - len(_EDGE) * 2
+        starts[first] = np.maximum(starts[first], 100)
+        counts_of = -(-sizes // WINDOW) + 1  # the windows of each text, and one for the edges behind it
+        until = np.cumsum(counts_of)
+        number = np.arange(until[-1]) - np.repeat(until - counts_of, counts_of)
+        bounds = np.repeat(first, counts_of) + np.minimum(number * WINDOW, np.repeat(sizes, counts_of))
+        estimates = _with_margin(starts, joined[_BEFORE:-_AFTER], bounds[:-1])
+        sums = np.add.reduceat(estimates * (number[:-1] < np.repeat(counts_of - 1, counts_of)[:-1]), until - counts_of)
+        for (i, data), hundredths in zip(batch, sums.tolist(), strict=True):
+            counts[i] = _rounded(hundredths, len(data))
 
 
-def _with_margin(hundredths: int, size: int) -> int:
-    """Return the tokens with the margin, rounded up; a token has at least one byte."""
-    return min(-(-hundredths * (100 + MARGIN) // 10_000), size)
+def _with_margin(starts: Array, content: bytes, bounds: Array) -> Array:
+    """Return the tokens of each window with the margin, in hundredths; `bounds` are the first bytes of the windows."""
+    tokens = np.add.reduceat(starts, bounds, dtype=np.int64)
+    variance = np.maximum(starts * (100 - starts), 0)
+    variance *= np.frombuffer(content.translate(_UNCERTAINTY_QUARTERS), np.uint8)
+    variance[1:] *= np.diff(np.frombuffer(content, np.uint8)) != 0  # runs of one character have minimums, too
+    uncertainty = np.add.reduceat(variance, bounds, dtype=np.int64) / 400
+    sizes = np.diff(np.append(bounds, len(starts)))
+    total = tokens * (1 + MARGIN / 100) + np.maximum(uncertainty - CERTAIN * tokens, 0) * UNCERTAINTY
+    total += np.maximum(tokens - DENSE * sizes, 0) * DENSE_MARGIN
+    return np.minimum(
+        np.rint(total).astype(np.int64), 100 * sizes + 300
+    )  # a byte or more, and a character begun before
+
+
+def _rounded(hundredths: int, size: int) -> int:
+    """Return whole tokens, rounded up; a token has at least one byte."""
+    return min(-(-hundredths // 100), size)
 
 
 def windows(data: bytes) -> tuple[Array, Array, Array, Array]:
@@ -178,39 +180,15 @@ def _token_starts(data: bytes, vocabulary: str) -> Array:
     """Return the probability of a token start before each byte of data[3:-3], in hundredths."""
     two, three, four, six = windows(data)
     tables = _tables()
-    sums = tables[f"two_{vocabulary}"].take(two)
-    sums += tables[f"three_{vocabulary}"].take(three)
+    fitted = fitted_vocabulary(vocabulary)
+    sums = tables[f"two_{fitted}"].take(two)
+    sums += tables[f"three_{fitted}"].take(three)
     sums += tables["four"].take(four)
-    sums += tables[f"six_{vocabulary}"].take(six)
+    sums += tables[f"six_{fitted}"].take(six)
     np.maximum(sums, 0, out=sums)
     np.minimum(sums, 100, out=sums)
-    if not data.isascii():
-        _raise_to_bounds(sums, np.frombuffer(data, np.uint8)[_BEFORE:-_AFTER], vocabulary)
+    raise_to_minimums(sums, data, _BEFORE, vocabulary)
     return sums
-
-
-def _raise_to_bounds(starts: Array, content: Array, vocabulary: str) -> None:
-    """Raise the sums of the characters outside of ASCII to their bounds, at the last byte of each character."""
-    minimums, factors = _bounds(vocabulary)
-    first = np.flatnonzero(content >= 0xC2)
-    length = 2 + (content[first] >= 0xE0).astype(np.int64) + (content[first] >= 0xF0)
-    until = np.concatenate(([0], np.cumsum(starts, dtype=np.int64)))
-    sums = until[first + length] - until[first]
-    index = content[first].astype(np.int64) << 8 | content[first + 1]
-    scaled = np.where(sums >= RARE, sums * factors[index] // 100, sums)
-    bounds = np.maximum(np.minimum(scaled, 100 * length), minimums[index])
-    starts[first + length - 1] += np.maximum(bounds - sums, 0).astype(starts.dtype)
-
-
-@lru_cache(maxsize=2)
-def _bounds(vocabulary: str) -> tuple[Array, Array]:
-    """Return `CHARACTERS` as two tables, indexed by the first two bytes of a character."""
-    minimums, factors = np.zeros(1 << 16, np.int64), np.full(1 << 16, 100, np.int64)
-    for first, last, *by_vocabulary, factor in CHARACTERS:
-        low, high = (int.from_bytes(chr(c).encode("utf-8", "surrogatepass")[:2], "big") for c in (first, last))
-        minimums[low : high + 1] = by_vocabulary[vocabulary == VOCABULARIES[0]]
-        factors[low : high + 1] = factor
-    return minimums, factors
 
 
 @lru_cache(maxsize=1)

@@ -1,6 +1,6 @@
 """Detection of the human language of a question: by script, or by function words for languages in Latin script.
 
-Code is not part of the evidence: blocks and quotations of code are removed, and identifiers are no function words.
+Code does not count: blocks and quotations of code are removed, and an identifier is not a function word.
 English wins in doubt, because a question that is translated by mistake loses its own words.
 """
 
