@@ -1,4 +1,4 @@
-"""Installation checks of `promptls doctor`: packages, git, settings, cache, mention kinds, parser and embedding model."""
+"""Installation checks of `promptls doctor`: packages, git, settings, cache, mention kinds, token counter, parser and model."""
 
 from __future__ import annotations
 
@@ -43,6 +43,8 @@ MIN_FREE_BYTES = 500e6
 WORKER_TIMEOUT_S = 60.0
 """Maximum time for the first answer of the test worker, in seconds; loading the model from a slow disk takes longest."""
 GIT_TIMEOUT_S = 10.0
+TEAM_TIMEOUT_S = 30.0
+"""Maximum time for opening the team index, in seconds."""
 TEST_SOURCE = "def ping(server):\n    return server.pong()\n"
 
 
@@ -68,7 +70,13 @@ def run_checks() -> list[CheckResult]:
         CheckResult(True, f"log: {log_file()}"),
     ]
     if all(package.ok for package in packages):
-        results += [*_check_mention_kinds(), *_check_worker(settings)]
+        results += [
+            *_check_mention_kinds(),
+            _check_counter(settings),
+            *_check_worker(settings),
+            *_check_reranker(settings),
+            *_check_team(settings),
+        ]
     return results
 
 
@@ -128,11 +136,64 @@ def _check_mention_kinds() -> list[CheckResult]:
     ]
 
 
+def _check_counter(settings: Settings) -> CheckResult:
+    """Report how tokens are counted, and why a configured tokenizer is not used."""
+    from promptls.prompt.budget import counter_status  # imports packages that are checked before
+
+    status = counter_status(settings.budget)
+    how = "exactly" if status.exact else "by an estimate"
+    message = f"tokens are counted {how}: {status.name}"
+    if not status.problem:
+        return CheckResult(True, message)
+    fix = f"Correct budget.counter and budget.tokenizer in {config_file()}."
+    return CheckResult(False, f"{message}, because {status.problem}", fix)
+
+
 def _file_size(file: Path) -> int:
     try:
         return file.stat().st_size if file.is_file() else 0
     except OSError:
         return 0
+
+
+def _check_reranker(settings: Settings) -> list[CheckResult]:
+    """Load the model of the second stage, if one is configured, and score a text."""
+    from promptls.index import WorkerError, check_reranker
+
+    model = settings.retrieval.reranker
+    if not model:
+        return [CheckResult(True, "reranking model: none")]
+    try:
+        problem = check_reranker(model, WORKER_TIMEOUT_S)
+    except WorkerError as error:
+        problem = f"the reranker process failed: {error}"
+    return [
+        CheckResult(
+            not problem, problem or f"reranking model {model}", "Set retrieval.reranker to a model on this machine."
+        )
+    ]
+
+
+def _check_team(settings: Settings) -> list[CheckResult]:
+    """Open the team index, if the settings name one."""
+    if not settings.team.index:
+        return []
+    from promptls.index import index_config, store_identity
+    from promptls.team.client import TeamClient
+
+    config = index_config(settings)
+    client = TeamClient(settings.team, lambda dimension: store_identity(config, dimension))
+    try:
+        client.wait_until_open(TEAM_TIMEOUT_S)
+        status = client.status()
+    finally:
+        client.close()
+    size = f"{status['repositories']:,} repositories, {status['chunks']:,} chunks, {status['unindexed']:,} without vector index"
+    message = f"team index {status['index']}: version {status['version']}, {size}, commits up to {status['age']}"
+    if status["state"] == "ready":
+        return [CheckResult(not status["message"], status["message"] or message, "Run `promptls team build` again.")]
+    problem = status["message"] or f"The team index {status['index']} did not open in {TEAM_TIMEOUT_S:g} s."
+    return [CheckResult(False, problem, "Check team.index, team.storage and team.storageEnv in the settings.")]
 
 
 def _check_worker(settings: Settings) -> list[CheckResult]:

@@ -26,6 +26,7 @@ from promptls.index import (
     document_path,
     index_config,
     inspect_cache,
+    store_identity,
     tokenize,
     tune_for_latency,
 )
@@ -50,6 +51,7 @@ from promptls.prompt.rendering.boundary_key import boundary_key
 from promptls.retrieval import RetrievalStrategy
 from promptls.retrieval.query_expansion import Cooccurrence
 from promptls.settings import Settings, cache_directory, config_file, user_settings
+from promptls.team.client import TeamClient
 
 SendComplete = Callable[[dict[str, Any]], "Future[Any]"]
 """Sends `promptls/complete` to the client; the future's result is its response."""
@@ -101,6 +103,7 @@ class Engine:
         self.anchors = AnchorStore(cache_directory(settings) / "anchors")
         self.language_model = connect_language_model(settings.language_model, os.environ, send_complete)
         self._graph = Graph(ImportResolvers().at)
+        self.team = self._connect_team(settings)
         self.services = Services(
             index=self.index,
             graph=self.graph_of,
@@ -113,6 +116,7 @@ class Engine:
             cooccurrence=Cooccurrence(),
             projects=ProjectIndex(),
             git_history=HistoryCache(),
+            team=self.team,
         )
 
     # ---- life cycle
@@ -126,6 +130,7 @@ class Engine:
         self._closed.set()
         self.indexer.close()
         self.services.git_history.close()
+        self._close_team()
         self._close_language_model()
         self._update_executor.shutdown(wait=False, cancel_futures=True)
 
@@ -140,14 +145,28 @@ class Engine:
         if settings.language_model != self.settings.language_model:
             self._close_language_model()
             self.language_model = connect_language_model(settings.language_model, os.environ, self._send_complete)
+        if settings.team != self.settings.team or settings.embedding != self.settings.embedding:
+            self._close_team()
+            self.team = self._connect_team(settings)
         self.settings = settings
         self.services = structs.replace(
             self.services,
+            team=self.team,
             index=self.index,
             find_pattern=self.index.structural_search,
             edits=self.workspace.edit_history,
             layers=settings.graph.layers,
         )
+
+    @staticmethod
+    def _connect_team(settings: Settings) -> TeamClient | None:
+        """Return the client of the team index of the settings, None without one."""
+        config = index_config(settings)
+        return TeamClient(settings.team, lambda size: store_identity(config, size)) if settings.team.index else None
+
+    def _close_team(self) -> None:
+        if self.team is not None:
+            self.team.close()
 
     def _close_language_model(self) -> None:
         if isinstance(self.language_model, LanguageModel):
@@ -203,13 +222,12 @@ class Engine:
             token: Cancels the request.
             document: URI of the prompt document that contains the message.
         """
-        opened = (*client.open_documents, *snapshot.documents)
         selected = client.selection
         client = structs.replace(
             client,
             selection=None if selected is not None and self._is_prompt(selected[0], snapshot) else selected,
             active_document="" if self._is_prompt(client.active_document, snapshot) else client.active_document,
-            open_documents=tuple(path for path in dict.fromkeys(opened) if not self._is_prompt(path, snapshot)),
+            open_documents=tuple(path for path in client.open_documents if not self._is_prompt(path, snapshot)),
             visible_documents=tuple(path for path in client.visible_documents if not self._is_prompt(path, snapshot)),
         )
         has_unread_changes = self.index.has_unread_changes

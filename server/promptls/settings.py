@@ -120,6 +120,13 @@ class RetrievalSettings(Struct, frozen=True, rename="camel", forbid_unknown_fiel
             description="Instruction style for requests that do not set one: baseline, strict, citation or anti_prior."
         ),
     ] = ""
+    reranker: Annotated[
+        str,
+        Meta(
+            description="Cross-encoder or late-interaction model that reorders the best regions: the absolute path of a "
+            "folder with model.onnx and tokenizer.json, or the name of an installed fastembed model; empty: none."
+        ),
+    ] = ""
 
 
 class SectionSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -202,6 +209,30 @@ class LanguageModelSettings(Struct, frozen=True, rename="camel", forbid_unknown_
     __str__ = __repr__
 
 
+class TeamSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The index of many repositories on shared storage."""
+
+    index: Annotated[
+        str, Meta(description="Address of the team index: s3://, gs:// or az://, or a folder; empty: none.")
+    ] = ""
+    storage: Annotated[
+        dict[str, str], Meta(description="Options of the storage without secrets, such as region and endpoint.")
+    ] = {}
+    storage_env: Annotated[
+        dict[str, str],
+        Meta(description="Secret options of the storage: option → name of the environment variable with its value."),
+    ] = {}
+    deadline_ms: Annotated[
+        int,
+        Meta(
+            ge=10, le=60_000, description="Milliseconds after which a prompt is built without code of the team index."
+        ),
+    ] = 300
+    share: Annotated[
+        Share, Meta(description="Share of the budget for code of the team index, if it is certainly needed.")
+    ] = 0.4
+
+
 class CacheSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """Location of the index on disk."""
 
@@ -223,10 +254,11 @@ class Settings(Struct, frozen=True, rename="camel"):
     graph: GraphSettings = GraphSettings()
     secrets: SecretSettings = SecretSettings()
     language_model: LanguageModelSettings = LanguageModelSettings()
+    team: TeamSettings = TeamSettings()
     cache: CacheSettings = CacheSettings()
 
 
-TRUSTED = ("embedding", "cache", "secrets", "languageModel", "budget.tokenizer")
+TRUSTED = ("embedding", "cache", "secrets", "languageModel", "team", "budget.tokenizer", "retrieval.reranker")
 """Sections and settings that are accepted from the user only, not from a workspace."""
 
 

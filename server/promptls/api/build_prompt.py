@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from promptls.api import params as protocol
-from promptls.api.client_context import decode_client_context
-from promptls.api.locations import encode_editor_location, uri_of
-from promptls.api.params import InvalidParams, Json
-from promptls.api.results import (
+from promptls.api.messages import params as protocol
+from promptls.api.messages.client_context import decode_client_context
+from promptls.api.messages.locations import encode_editor_location, uri_of
+from promptls.api.messages.params import InvalidParams, Json
+from promptls.api.messages.results import (
     encode_index_state,
     encode_intent,
     encode_item,

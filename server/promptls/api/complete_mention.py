@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from promptls.api import params as protocol
-from promptls.api.client_context import decode_client_context
-from promptls.api.params import InvalidParams, Json
-from promptls.api.results import code_point_offset, redact_result, utf16_offset
+from promptls.api.messages import params as protocol
+from promptls.api.messages.client_context import decode_client_context
+from promptls.api.messages.params import InvalidParams, Json
+from promptls.api.messages.results import code_point_offset, redact_result, utf16_offset
 from promptls.engine import Engine
 from promptls.mentions.completion.complete import CompletionResult, complete
 from promptls.mentions.completion.items import CompletionItem

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from promptls.api import params as protocol
 from promptls.api.graph import encode_node
-from promptls.api.locations import decode_location
-from promptls.api.params import InvalidParams, Json
-from promptls.api.results import redact_result
+from promptls.api.messages import params as protocol
+from promptls.api.messages.locations import decode_location
+from promptls.api.messages.params import InvalidParams, Json
+from promptls.api.messages.results import redact_result
 from promptls.engine import Engine
 from promptls.graph.explain import Explanation, RelatedNode, explain_position, explain_symbol, render_explanation
 from promptls.index import Snapshot
 from promptls.model import CancelToken, Span
-from promptls.util.line_index import LineIndex
+from promptls.util.text.line_index import LineIndex
 
 _RELATIONS = ("callers", "callees", "supertypes", "subtypes", "users", "tests", "imports", "importers", "documents")
 

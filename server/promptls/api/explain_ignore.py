@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from promptls.api import params as protocol
-from promptls.api.locations import path_of_document
-from promptls.api.params import Json
+from promptls.api.messages import params as protocol
+from promptls.api.messages.locations import path_of_document
+from promptls.api.messages.params import Json
 from promptls.engine import Engine
 from promptls.index import explain_path, from_uri
 from promptls.model import CancelToken

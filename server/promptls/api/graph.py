@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from promptls.api import params as protocol
-from promptls.api.locations import path_of_document
-from promptls.api.params import InvalidParams, Json
-from promptls.api.results import encode_span, redact_result
+from promptls.api.messages import params as protocol
+from promptls.api.messages.locations import path_of_document
+from promptls.api.messages.params import InvalidParams, Json
+from promptls.api.messages.results import encode_span, redact_result
+from promptls.api.team import render_team_hits, start_team_search
 from promptls.engine import Engine
-from promptls.graph import queries
 from promptls.graph.graph import GraphView
 from promptls.graph.markdown import render_graph
 from promptls.graph.nodes import Edge, GraphResult, Node
+from promptls.graph.traversal import queries
 from promptls.index import to_uri
 from promptls.model import CancelToken
+from promptls.retrieval.query import parse_query
 
 MAX_NODES = 500
 """Maximum value of `limit`; a larger graph is of no use in a prompt."""
@@ -39,11 +41,20 @@ def graph(engine: Engine, params: protocol.GraphParams, token: CancelToken) -> J
         path = path_of_document(params.uri, snapshot)
         result = queries.graph_for_position(view, path, None, header, params.limit, token)
     elif params.query is not None and params.query.strip():
+        team = start_team_search(engine, parse_query(params.query), snapshot)
         result = queries.graph_for_query(view, params.query, header, limit=params.limit, token=token)
+        return redact_result(_with_team(_encode_graph(view, result), team(params.limit, ())))
     else:
         valid = ("from", "query", "symbol", "uri")
         raise InvalidParams("params: one of query, symbol, uri, or from and to, is required.", "query", valid)
     return redact_result(_encode_graph(view, result))
+
+
+def _with_team(encoded: Json, team: Json) -> Json:
+    """Add the hits of the team index, also to the Markdown."""
+    rendered = render_team_hits(team)
+    markdown = f"{encoded['markdown'].rstrip()}\n\n{rendered}\n" if rendered else encoded["markdown"]
+    return {**encoded, **team, "markdown": markdown}
 
 
 def _encode_graph(view: GraphView, result: GraphResult) -> Json:

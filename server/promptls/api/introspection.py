@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from promptls.api import params as protocol
-from promptls.api.params import Json
+from promptls.api.messages import params as protocol
+from promptls.api.messages.params import Json
 from promptls.engine import Engine
 from promptls.mentions import registry
 from promptls.mentions.context import ClientContext
-from promptls.mentions.grammar import GRAMMAR_VERSION
+from promptls.mentions.syntax.grammar import GRAMMAR_VERSION
 from promptls.model import CancelToken
 from promptls.prompt import tokens
 from promptls.prompt.profile import loadable_profiles

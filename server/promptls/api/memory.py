@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from promptls.api import params as protocol
-from promptls.api.params import InvalidParams, Json
+from promptls.api.messages import params as protocol
+from promptls.api.messages.params import InvalidParams, Json
 from promptls.engine import Engine
 from promptls.knowledge.memory import InvalidEntry, MemoryEntry, MemoryRequest, perform
 from promptls.model import CancelToken

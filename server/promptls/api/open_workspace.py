@@ -12,7 +12,7 @@ from promptls.model import Root
 from promptls.settings import Settings
 
 
-class InvalidFolder(ValueError):
+class InvalidFolder(Exception):
     """Raised for a folder that cannot be opened as a workspace; the text is one sentence for the user."""
 
 
@@ -24,6 +24,8 @@ def folder_path(name: str) -> str:
     """
     try:
         path = Path(name).expanduser()
+        if not path.is_absolute():
+            path = current_folder() / path
         exists = path.exists()
     except (OSError, RuntimeError, ValueError):  # too long, an unknown "~user", a null character
         exists = False
@@ -36,10 +38,25 @@ def folder_path(name: str) -> str:
     return path.resolve().as_posix()
 
 
+def current_folder() -> Path:
+    """Return the current folder.
+
+    Raises:
+        InvalidFolder: It was deleted.
+    """
+    try:
+        return Path.cwd()
+    except OSError:
+        name = os.environ.get("PWD", "")
+        raise InvalidFolder(f"the current folder {name!r} was deleted; change to another folder.") from None
+
+
 def open_workspace(paths: Sequence[str], settings: Settings) -> Engine:
     """Start the engine for folders given by absolute paths."""
     workspace = Workspace()
     workspace.set_roots([Root(path, path.rsplit("/", 1)[-1] or path, Path(path).as_uri()) for path in paths])
     engine = Engine(settings, workspace)
     engine.start()
+    if engine.team is not None:
+        engine.team.warm()  # while the folders are indexed
     return engine

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from promptls.api import params as protocol
-from promptls.api.params import Json, Params
+from promptls.api.messages import params as protocol
+from promptls.api.messages.params import Json, Params
 from promptls.model import CancelToken
 
 

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from promptls.api import params as protocol
-from promptls.api.client_context import decode_client_context
-from promptls.api.params import InvalidParams, Json
-from promptls.api.results import encode_mentions
+from promptls.api.messages import params as protocol
+from promptls.api.messages.client_context import decode_client_context
+from promptls.api.messages.params import InvalidParams, Json
+from promptls.api.messages.results import encode_mentions
 from promptls.engine import Engine
+from promptls.mentions.outcomes.text import text_warnings
 from promptls.mentions.resolve import parse_mentions
-from promptls.mentions.text_outcomes import text_warnings
 from promptls.model import CancelToken
-from promptls.prompt.budget import BudgetRequest, budget_of
+from promptls.prompt.budget import BudgetRequest
 from promptls.prompt.dry_run import dry_run
 from promptls.prompt.errors import InvalidOption
+from promptls.prompt.layouts import Message
+from promptls.prompt.options import RecipeOptions, RequestOptions, resolve_options
 
 
 def resolve_mentions(engine: Engine, params: protocol.ResolveMentionsParams, token: CancelToken) -> Json:
     """Handle `promptls/resolveMentions`."""
-    request = BudgetRequest(params.budget.tokens, params.budget.model, params.budget.counter)
+    request = RequestOptions(
+        budget=BudgetRequest(params.budget.tokens, params.budget.model, params.budget.counter, params.budget.fill),
+        history=tuple(Message(turn.role, turn.content) for turn in params.context.history),
+    )
     try:
-        budget = budget_of(engine.settings.budget, request)
+        options = resolve_options(
+            engine.settings, request, RecipeOptions(), index_completeness=engine.index.state().progress
+        )
     except InvalidOption as error:
         raise InvalidParams(str(error), error.field, error.valid) from None
     client = decode_client_context(params.context, engine.workspace)
     snapshot = engine.snapshot_for_message(params.message, parse_mentions(params.message), token)
     context = engine.resolve_context(client, snapshot, token, params.document)
-    numbers = engine.settings.sections.line_numbers
-    run = dry_run(params.message, context, budget.tokens, budget.counter, line_numbers=numbers)
+    run = dry_run(params.message, context, options)
     return {
         "mentions": encode_mentions(run.mentions, params.message, snapshot),
         "tokens": sum(item.rendered.tokens for item in run.items),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from promptls.api import params as protocol
-from promptls.api.locations import path_of
-from promptls.api.params import Json
-from promptls.api.results import encode_span, utf16_offsets
+from promptls.api.messages import params as protocol
+from promptls.api.messages.locations import path_of
+from promptls.api.messages.params import Json
+from promptls.api.messages.results import encode_span, utf16_offsets
 from promptls.engine import Engine
 from promptls.index import Snapshot, SourceReader
 from promptls.model import CancelToken, FileText

@@ -10,7 +10,7 @@ from promptls.compat import markdown
 from promptls.compat.markdown import block_quote
 from promptls.index import tokenize
 from promptls.prompt.layouts import Chat, MessageParts, PromptContent, heading
-from promptls.prompt.pack import PackedItem
+from promptls.prompt.packing.pack import PackedItem
 from promptls.prompt.profile import ProfileHooks, read_profile
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.sanitize import header_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from promptls.languages import language_of
-from promptls.prompt.pack import PackedItem
+from promptls.prompt.packing.pack import PackedItem
 from promptls.prompt.rendering.renderer import Renderer, clean_symbol_name
 from promptls.prompt.sanitize import header_text
 

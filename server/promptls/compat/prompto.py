@@ -15,7 +15,7 @@ from promptls.compat import markdown
 from promptls.index import stem
 from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Chat, MessageParts, PromptContent, arrange_messages
-from promptls.prompt.pack import PackedItem
+from promptls.prompt.packing.pack import PackedItem
 from promptls.prompt.profile import Classification, ProfileHooks, read_profile
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.sanitize import header_text

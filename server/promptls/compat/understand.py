@@ -11,7 +11,7 @@ import re
 from promptls.compat import markdown
 from promptls.compat.markdown import block_quote
 from promptls.graph import markdown as graph_markdown
-from promptls.graph import queries
+from promptls.graph.traversal import queries
 from promptls.knowledge import project
 from promptls.model import SectionEntry
 from promptls.prompt.layouts import Chat, MessageParts, PromptContent, arrange_messages

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from promptls.graph.call_paths import callables_in
 from promptls.graph.graph import GraphView
+from promptls.graph.traversal.call_paths import callables_in
 from promptls.index import OutlineRef
 from promptls.model import Item, Origin
 

@@ -7,15 +7,16 @@ of its file, incoming edges from the files that mention its name.  The graph is 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TypeVar, cast
 
 from msgspec.structs import replace
 
 from promptls.graph import node_summary
-from promptls.graph.nodes import Edge, EdgeType, Node
+from promptls.graph.nodes import Edge, EdgeType, Node, deduplicate_edges
 from promptls.graph.packages import common_segments
+from promptls.graph.prose import prose_target
 from promptls.graph.reference_index import IMPORT, ReferenceIndex, update_reference_index
 from promptls.graph.resolution import name_lookup
 from promptls.graph.resolution.file_tables import FileSymbols, FileSymbolsCache
@@ -24,7 +25,7 @@ from promptls.graph.resolution.types import CERTAINTY, Imports, Instance, Resolu
 from promptls.index import Derived, OutlineRef, Snapshot
 from promptls.knowledge.project.file_kind import is_test_path
 from promptls.knowledge.project.layers import TEST, CustomLayers, layer_of
-from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, TYPE_KINDS
+from promptls.languages.kinds import REPEATED_KINDS
 from promptls.model import CALL, IMPLEMENT, INHERIT, PROSE, USE, CancelToken, FileEntry, Reference, Span, Symbol
 from promptls.util.lru import clear_if_full
 
@@ -191,7 +192,7 @@ class GraphView:
         cached = self._outgoing_cache.get((ref, files))
         if cached is None:
             clear_if_full(self._outgoing_cache)
-            cached = self._outgoing_cache[ref, files] = _deduplicate(self._compute_outgoing(ref, files))
+            cached = self._outgoing_cache[ref, files] = deduplicate_edges(self._compute_outgoing(ref, files))
         return cached
 
     def incoming(self, ref: OutlineRef, files: int = MAX_FILES_PER_NODE) -> tuple[Edge, ...]:
@@ -199,7 +200,7 @@ class GraphView:
         cached = self._incoming_cache.get((ref, files))
         if cached is None:
             clear_if_full(self._incoming_cache)
-            cached = self._incoming_cache[ref, files] = _deduplicate(
+            cached = self._incoming_cache[ref, files] = deduplicate_edges(
                 sorted(self._compute_incoming(ref, files), key=_by_evidence)
             )
         return cached
@@ -262,33 +263,11 @@ class GraphView:
             yield Edge(ref, found.ref, kind, found.certainty, ref[0], use.line, found.method)
 
     def _prose_edges(self, ref: OutlineRef, use: Reference) -> Iterator[Edge]:
-        """Yield edges from prose to a file mentioned by path, or to a definition mentioned by a unique name."""
-        if use.receiver.endswith("/") or "." in use.name or not use.name:
-            folder = ref[0].rpartition("/")[0]
-            linked = _join_path(folder, use.receiver + use.name)
-            if linked in self.snapshot.files and linked != ref[0]:
-                yield Edge(ref, (linked, -1), "documents", 1.0, ref[0], use.line, "link")
-            else:
-                tail = "/" + (use.receiver + use.name).lstrip("./")
-                base = use.name.lower()
-                found = sorted(p for p in self.snapshot.basenames.get(base, ()) if p.endswith(tail) and p != ref[0])
-                if len(found) == 1:
-                    yield Edge(ref, (found[0], -1), "documents", 0.8, ref[0], use.line, "path")
-            return
-        refs: list[OutlineRef] = []
-        for other in self.snapshot.names.get(use.name.lower(), ()):
-            symbol = self.symbol(other)
-            if symbol is None or symbol.name != use.name or symbol.kind not in TYPE_KINDS | CALLABLE_KINDS:
-                continue
-            if use.receiver and not f".{symbol.qualified}".endswith(f".{use.receiver}.{use.name}"):
-                stem = other[0].rpartition("/")[2].partition(".")[0]
-                if use.receiver.rpartition(".")[2] != stem:
-                    continue
-            if not self._in_tests(other[0]):
-                refs.append(other)
-        if len(refs) == 1:
-            certainty = 0.9 if use.receiver else 0.6
-            yield Edge(ref, refs[0], "documents", certainty, ref[0], use.line, "name")
+        """Yield the edge from prose to the file or the definition that it mentions."""
+        found = prose_target(ref[0], use, self.snapshot, self.symbol, self._in_tests)
+        if found is not None:
+            target, certainty, form = found
+            yield Edge(ref, target, "documents", certainty, ref[0], use.line, form)
 
     def _import_edges(self, path: str) -> Iterator[Edge]:
         entry = self.snapshot.files[path]
@@ -414,25 +393,3 @@ def _is_index(path: str) -> bool:
 
 def _by_evidence(edge: Edge) -> tuple[str, int, str, int]:
     return edge.path, edge.line, edge.type, edge.source[1]
-
-
-def _deduplicate(edges: Iterable[Edge]) -> tuple[Edge, ...]:
-    """Keep the most certain of edges with the same ends and type, at the position of the first one."""
-    out: dict[tuple[OutlineRef, OutlineRef, str], Edge] = {}
-    for edge in edges:
-        key = (edge.source, edge.target, edge.type)
-        other = out.get(key)
-        if other is None or other.weight < edge.weight:
-            out[key] = edge
-    return tuple(out.values())
-
-
-def _join_path(folder: str, relative: str) -> str:
-    """Join a relative path to a folder and normalize "." and ".."."""
-    parts = [] if relative.startswith("/") else folder.split("/")
-    for part in relative.split("/"):
-        if part == "..":
-            parts = parts[:-1]
-        elif part not in (".", ""):
-            parts.append(part)
-    return "/".join(parts)

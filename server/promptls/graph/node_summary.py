@@ -14,7 +14,7 @@ from promptls.index import split_identifier
 from promptls.knowledge.project.layers import CORE, TEST
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, TYPE_KINDS
 from promptls.model import Symbol
-from promptls.util.truncate import truncate_words
+from promptls.util.text.truncate import truncate_words
 
 MAX_SUMMARY = 200
 """Maximum length of a summary in characters."""

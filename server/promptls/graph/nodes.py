@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import Struct
 
+from promptls.index import OutlineRef
 from promptls.knowledge.project.facts import ProjectHeader
 from promptls.model import Span
 
@@ -78,3 +80,14 @@ class GraphResult(Struct, frozen=True):
     paths: tuple[tuple[tuple[str, int], ...], ...] = ()  # call paths, shortest first
     problem: str = ""  # reason for an empty result
     suggestions: tuple[str, ...] = ()  # similar names that exist
+
+
+def deduplicate_edges(edges: Iterable[Edge]) -> tuple[Edge, ...]:
+    """Keep the most certain of edges with the same ends and type, at the position of the first one."""
+    out: dict[tuple[OutlineRef, OutlineRef, str], Edge] = {}
+    for edge in edges:
+        key = (edge.source, edge.target, edge.type)
+        other = out.get(key)
+        if other is None or other.weight < edge.weight:
+            out[key] = edge
+    return tuple(out.values())

@@ -10,8 +10,8 @@ import re
 from msgspec import Struct
 from rapidfuzz import fuzz, process
 
-from promptls.graph.centrality import is_project_code
 from promptls.graph.graph import GraphView
+from promptls.graph.traversal.centrality import is_project_code
 from promptls.index import OutlineRef
 from promptls.languages import implementation_paths
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, SYMBOL_KINDS, TYPE_KINDS
@@ -203,6 +203,10 @@ def _not_found(view: GraphView, target: str) -> TargetMatches:
     )
 
 
+_IGNORE_SOURCES = ".gitignore, .promptlsignore or the setting index.exclude"
+"""Reasons for excluded files, in words that users of the command line, of editors and of agents can act on."""
+
+
 def _reasons(waiting: int) -> str:
     wait = f"is not indexed yet ({waiting} files are not)" if waiting else "was removed or renamed"
-    return f"the name may not exist, its file may be ignored (see promptls/explainIgnore), or it {wait}."
+    return f"the name may not exist, its file may be ignored ({_IGNORE_SOURCES}), or it {wait}."

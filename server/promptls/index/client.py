@@ -24,8 +24,9 @@ from promptls.index.snapshot import Outliner, Snapshot, SourceReader
 from promptls.index.status import IndexState, IndexStatus, Phase
 from promptls.index.workers.pool import WorkerPool
 from promptls.index.workers.queries import PatternMatches, QueryEmbedder, structural_search
+from promptls.index.workers.reranker import MAX_TEXT_CHARACTERS, Reranker
 from promptls.index.workspace import Workspace
-from promptls.model import CancelToken
+from promptls.model import CancelToken, FileText, Span
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,6 +60,7 @@ class IndexClient:
         prescanner: Prescanner,
         priority: RequestPriority,
         query_embedder: QueryEmbedder,
+        reranker: Reranker,
         outliner: Outliner,
         dimension: Callable[[], int | None],
     ) -> None:
@@ -70,6 +72,7 @@ class IndexClient:
         self._prescanner = prescanner
         self._priority = priority
         self._query_embedder = query_embedder
+        self._reranker = reranker
         self._outliner = outliner
         self._dimension = dimension
 
@@ -215,6 +218,29 @@ class IndexClient:
             self._workspace.wake()  # the indexer has to schedule the retry
         return vector
 
+    def rerank(
+        self, query: str, regions: Sequence[tuple[str, Span]], snapshot: Snapshot, token: CancelToken
+    ) -> Sequence[float] | None:
+        """Return the second-stage score of each region (path, span), None without a model or if it cannot be used.
+
+        Raises:
+            Cancelled: The token was cancelled.
+        """
+        if not self._reranker.model:
+            return None
+        sources = self.source_reader(snapshot)
+        texts: list[str] = []
+        for path, span in regions:
+            view = sources.read(path)
+            text = f"{view.entry.name}\n{view.slice(span)}" if isinstance(view, FileText) else ""
+            texts.append(text[:MAX_TEXT_CHARACTERS])
+            token.check()
+        return self._reranker.scores(query, texts, token)
+
+    def wait_for_reranker(self, timeout_s: float) -> None:
+        """Wait until the reranking model, if one is configured, is loaded or cannot be loaded."""
+        self._reranker.wait_loaded(timeout_s)
+
     def structural_search(
         self, pattern: str, paths: Sequence[str], token: CancelToken, seconds: float
     ) -> PatternMatches:
@@ -280,6 +306,7 @@ class IndexClient:
             *(state.error for state in states),
             PAUSED_MESSAGE if self._progress.paused else "",
             self._query_embedder.problem,
+            self._reranker.problem,
         )
         problem = next(filter(None, problems), "")
         phase: Phase = "indexing" if all(state.walked for state in states) else "scanning"
@@ -308,6 +335,7 @@ class IndexClient:
             self._dimension() or 0,
             self._pool.problem,
             publisher.embedded_chunks,
+            self._reranker.status(),
         )
 
 

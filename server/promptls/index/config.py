@@ -9,9 +9,12 @@ from typing import Literal
 
 from msgspec import Struct
 
-from promptls.index.embedding.embedder import EmbeddingSpec
+from promptls.index.embedding.embedder import EmbeddingSpec, model_identity
 from promptls.index.files.policy import FilePolicy
 from promptls.index.files.read import FileLimits
+from promptls.index.search.analyzer import ANALYZER_VERSION
+from promptls.index.search.store_identity import StoreIdentity
+from promptls.index.syntax.chunks import CHUNKER_VERSION
 from promptls.settings import Settings, cache_directory
 
 
@@ -23,6 +26,7 @@ class IndexConfig(Struct, frozen=True):
     embedding: EmbeddingSpec = EmbeddingSpec()
     grammar_order: tuple[Literal["pack", "legacy"], ...] = ("pack", "legacy")
     workers: int = 2
+    reranker: str = ""  # model of the second stage, "" for none
 
 
 def index_config(settings: Settings) -> IndexConfig:
@@ -38,7 +42,13 @@ def index_config(settings: Settings) -> IndexConfig:
         embedding=EmbeddingSpec(settings.embedding.model, settings.embedding.allow_download),
         grammar_order=index.grammars,
         workers=index.workers or min(4, os.cpu_count() or 1),
+        reranker=settings.retrieval.reranker,
     )
+
+
+def store_identity(config: IndexConfig, dimension: int) -> StoreIdentity:
+    """Return what the rows of an index depend on besides the text; reads the files of the model."""
+    return StoreIdentity(model_identity(config.embedding), dimension, CHUNKER_VERSION, ANALYZER_VERSION)
 
 
 def outline_fingerprint(config: IndexConfig) -> bytes:

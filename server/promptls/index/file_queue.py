@@ -121,6 +121,8 @@ class FileQueue:
             changes[scan.path] = state.unsaved_records[state.name_of(scan.path)] = entry
         if modified:
             self._workspace.touch(modified)
+        if None in changes.values() and (problem := jobs.missing_root_problem(state.root)):
+            state.set_problem("folder", problem)
         for path, changed in changes.items():
             is_skipped = changed is not None and bool(changed.skip_reason)
             if result.problem and (is_skipped or state.attempts.get(path, 0) < MAX_ATTEMPTS):

@@ -36,6 +36,7 @@ from promptls.index.status import error_reason
 from promptls.index.store_lifecycle import StoreLifecycle
 from promptls.index.workers.pool import WorkerPool, worker_configuration
 from promptls.index.workers.queries import QueryEmbedder
+from promptls.index.workers.reranker import Reranker
 from promptls.index.workspace import ChangeSet, Workspace
 from promptls.index.writer import IndexWriter, unwritten_rows
 from promptls.model import Cancelled, CancelToken, FileEntry, Root
@@ -68,6 +69,7 @@ class Indexer:
         self._closed = CancelToken()
         self._pool = WorkerPool(worker_configuration(config, model), config.workers)
         self._query_embedder = QueryEmbedder(self._pool)
+        self._reranker = Reranker(config.reranker)
         self._roots: dict[str, RootState] = {}
         self._publisher = Publisher()
         self._priority = RequestPriority()
@@ -91,7 +93,7 @@ class Indexer:
         )  # fmt: skip
         self.client = IndexClient(
             config, self.workspace, self._publisher, self._pool, self._progress, self._prescanner, self._priority,
-            self._query_embedder, self._document_indexer.outline_now, lambda: self._stores.dimension,
+            self._query_embedder, self._reranker, self._document_indexer.outline_now, lambda: self._stores.dimension,
         )  # fmt: skip
         self._missing_vectors = 0  # number of chunks without a vector at the last retry
         self._missing_vectors_reason = ""
@@ -100,6 +102,7 @@ class Indexer:
     def start(self) -> None:
         """Start the loop; workers and stores start with the first root."""
         self._thread.start()
+        self._reranker.start()
 
     def close(self) -> None:
         """Stop all threads and processes; data that is not written is computed again at the next start."""
@@ -109,6 +112,7 @@ class Indexer:
                 state.store.save_pending(batches)
         self.workspace.close()
         self._pool.close()
+        self._reranker.close()
         self._writer.close()
         self._walker.shutdown(wait=False, cancel_futures=True)
         self._progress.notify()
@@ -266,7 +270,9 @@ class Indexer:
         began, began_ns = time.monotonic(), time.time_ns()
         try:
             listed, state.linked_folders = jobs.list_root_files(state.root, self.config.limits, self._closed)
-            state.set_problem("folder", jobs.empty_root_problem(state.root) if not listed else "")
+            if listed:
+                state.identity = jobs.folder_identity(state.root.path)
+            state.set_problem("folder", "" if listed else jobs.empty_root_problem(state.root, state.identity))
             state.set_problem("limit", jobs.file_limit_problem(state.root, len(listed), self.config.limits))
         except Cancelled:
             return
@@ -341,6 +347,8 @@ class Indexer:
                 state.set_problem("folder", f"Cannot check changed files ({error_reason(error)}); will retry.")
                 continue  # the next walk finds them
             if gone:
+                if problem := jobs.missing_root_problem(state.root):
+                    state.set_problem("folder", problem)
                 self._publisher.publish(dict.fromkeys(gone))
                 state.drop_pending(gone)
                 state.unsaved_records |= dict.fromkeys(state.name_of(path) for path in gone)

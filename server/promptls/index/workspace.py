@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.index.edit_history import EditHistory
-from promptls.index.files.notebook import notebook_text
+from promptls.index.files.notebooks.notebook import notebook_text
 from promptls.index.snapshot import OpenDocument
 from promptls.model import Root
 from promptls.util.persistent_map import PersistentMap

@@ -6,7 +6,7 @@ from promptls.languages.language import Language
 
 CPP = Language(
     name="cpp",
-    aliases=("c++", "cplusplus"),
+    aliases=("c++", "cplusplus", "cuda", "cuda-cpp"),
     extensions=("cc", "cpp", "cxx", "c++", "hh", "hpp", "hxx", "h++", "ipp", "inl", "tpp", "cu", "cuh"),
     pack_grammar="cpp",
     legacy_grammar="cpp",

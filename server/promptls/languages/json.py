@@ -6,6 +6,7 @@ from promptls.languages.language import Language
 
 JSON = Language(
     name="json",
+    aliases=("jsonc",),
     extensions=("json", "jsonc", "json5", "webmanifest", "geojson"),
     pack_grammar="json",
     legacy_grammar="json",

@@ -6,6 +6,7 @@ from promptls.languages.language import Language
 
 SQL = Language(
     name="sql",
+    aliases=("plsql", "mysql", "pgsql"),
     extensions=tuple("sql ddl dml pgsql mysql tsql psql plsql pls plb pks pkb pkg prc trg tps tpb hql cql".split()),
     pack_grammar="sql",
     legacy_grammar="sql",

@@ -6,6 +6,7 @@ from promptls.languages.language import Language, PathImports
 
 VIM = Language(
     name="vim",
+    aliases=("viml", "vimscript"),
     extensions=("vim",),
     file_names=(".vimrc", "vimrc"),
     pack_grammar="vim",

@@ -8,8 +8,8 @@ from typing import Any
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
-from promptls.api import params as protocol
-from promptls.api.params import Json
+from promptls.api.messages import params as protocol
+from promptls.api.messages.params import Json
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.dispatch import handle_request
 from promptls.lsp.handlers import CUSTOM_REQUESTS

@@ -17,8 +17,8 @@ from msgspec import Struct
 from pygls.lsp.server import LanguageServer
 
 from promptls import __version__
-from promptls.api import params as protocol
-from promptls.api.params import Json
+from promptls.api.messages import params as protocol
+from promptls.api.messages.params import Json
 from promptls.index import Workspace
 from promptls.lsp.client.configuration import Configuration
 from promptls.lsp.client.progress import IndexingProgress
@@ -67,7 +67,7 @@ class PromptServer(LanguageServer):
         self.background_tasks: set[asyncio.Task[Any]] = set()  # keeps references, so that tasks are not collected
         self.initialized = False  # whether `initialized` was received
         self.disconnected = asyncio.Event()  # set when the client no longer reads, or its process has ended
-        self.framing_failed = False  # whether reading ended with a framing error
+        self.framing_problem = ""  # reason why messages cannot be separated any more
         # ---- index and engine
         self.index_workspace = Workspace()
         self.folders: dict[str, Root] = {}  # workspace folders by path
@@ -128,8 +128,7 @@ class PromptServer(LanguageServer):
                 except Exception:
                     log.exception("cannot handle a message")
         except FramingError as error:
-            self.framing_failed = True
-            log.error("Invalid message framing: %s. The server exits.", error)
+            self.framing_problem = str(error)
 
     def stop(self) -> None:
         """Cancel all requests and close the engine."""

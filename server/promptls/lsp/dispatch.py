@@ -10,8 +10,8 @@ from typing import Any
 from msgspec import structs
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
 
-from promptls.api import params as protocol
-from promptls.api.params import InvalidParams
+from promptls.api.messages import params as protocol
+from promptls.api.messages.params import InvalidParams
 from promptls.index import is_out_of_resources
 from promptls.lsp.client.client_context import fetch_client_context
 from promptls.lsp.connection import PromptServer

@@ -10,7 +10,7 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
-from promptls.api import params as protocol
+from promptls.api.messages import params as protocol
 from promptls.api.requests import CUSTOM_REQUESTS, lazy_function
 
 __all__ = ["CUSTOM_REQUESTS", "LSP_FEATURES"]
@@ -32,7 +32,7 @@ LSP_FEATURES: dict[str, tuple[type[protocol.Params], Callable[..., Any], Any]] =
     lsp.TEXT_DOCUMENT_COMPLETION: (
         protocol.DocumentPosition,
         _feature("completion:completion"),
-        lsp.CompletionOptions(trigger_characters=["@", "#", "/", ":", "."]),
+        lsp.CompletionOptions(trigger_characters=["@", "\uff20", "#", "/", ":", "."]),
     ),
     lsp.TEXT_DOCUMENT_HOVER: (protocol.DocumentPosition, _feature("hover:hover"), None),
     lsp.TEXT_DOCUMENT_DEFINITION: (protocol.DocumentPosition, _feature("definition:definition"), None),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from promptls.api.params import Json
+from promptls.api.messages.params import Json
 from promptls.index import document_path, from_uri, is_file_path, to_uri
 from promptls.lsp.client.client_context import client_supports
 from promptls.lsp.client.process_watch import watch_process

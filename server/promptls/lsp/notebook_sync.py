@@ -34,13 +34,11 @@ from promptls.lsp.transport.jsonrpc import to_json
 
 NOTEBOOK_SYNC = lsp.NotebookDocumentSyncOptions(
     notebook_selector=[
-        lsp.NotebookDocumentFilterWithNotebook(
-            lsp.NotebookDocumentFilterNotebookType(notebook_type="jupyter-notebook", scheme="file")
-        )
+        lsp.NotebookDocumentFilterWithNotebook(lsp.NotebookDocumentFilterNotebookType(notebook_type="jupyter-notebook"))
     ],
     save=True,
 )
-"""Server capability: all cells of the notebooks on disk, and a notification when they are saved."""
+"""Server capability: all cells of Jupyter notebooks, saved or not, and a notification when they are saved."""
 
 NOTEBOOK_LANGUAGE = "jupyter-notebook"
 

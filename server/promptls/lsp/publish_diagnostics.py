@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from promptls.api import params as protocol
+from promptls.api.messages import params as protocol
 from promptls.lsp.client.client_context import fetch_client_context
 from promptls.lsp.connection import PromptServer, PublishedDiagnostics
 from promptls.model import CancelToken
@@ -53,6 +53,7 @@ async def _publish_diagnostics(server: PromptServer) -> None:
         try:
             context = await fetch_client_context(server, document.text, protocol.Context(), CancelToken(), max_age_s=0)
             session.set_client_context(document.uri, context)
+            was_preliminary = session.is_preliminary(document.uri)
             analysis, is_partial = await server.loop.run_in_executor(
                 server.request_executor, _analyze, session, document.uri
             )
@@ -68,6 +69,7 @@ async def _publish_diagnostics(server: PromptServer) -> None:
         is_preliminary = is_preliminary or is_partial or typed is not None
         found = diagnostics(analysis, published.diagnostics if published is not None else (), typed, is_partial)
         current = PublishedDiagnostics(document.version, context, found)
+        needs_refresh = needs_refresh or was_preliminary
         if published != current:
             # Hints and lenses that the client requested before do not reflect another snapshot or context.
             if published is None or published.version == document.version or published.context != context:
@@ -85,7 +87,7 @@ async def _publish_diagnostics(server: PromptServer) -> None:
 
 def _analyze(session: PromptDocumentSession, uri: str) -> tuple[DocumentAnalysis | None, bool]:
     """Return the analysis of a document, and whether mentions may be found when the index is complete."""
-    analysis = session.analyze(uri, CancelToken())
+    analysis = session.analyze(uri, CancelToken(), exact=True)
     return analysis, analysis is not None and analysis.may_be_found_later()
 
 

@@ -11,21 +11,23 @@ import time
 
 from msgspec import Struct, structs
 
-from promptls.api import params as protocol
-from promptls.api.client_context import decode_client_context
-from promptls.api.params import Json
+from promptls.api.messages import params as protocol
+from promptls.api.messages.client_context import decode_client_context
+from promptls.api.messages.params import Json
 from promptls.engine import Engine
 from promptls.lsp.documents import OpenDocuments, PromptDocument
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.lexer import token_at_end
 from promptls.mentions.resolution_cache import ResolutionCache
+from promptls.mentions.syntax.lexer import token_at_end
 from promptls.model import CancelToken, MentionOutcome, Span
 from promptls.prompt.assemble import PromptItem
-from promptls.prompt.budget import BudgetRequest, budget_of
+from promptls.prompt.budget import BudgetRequest
 from promptls.prompt.dry_run import DryRun, dry_run
 from promptls.prompt.errors import InvalidOption
+from promptls.prompt.options import PromptOptions, RecipeOptions, RequestOptions, resolve_options
 from promptls.prompt.tokens import Counter
-from promptls.util.line_index import LineIndex
+from promptls.settings import Settings
+from promptls.util.text.line_index import LineIndex
 
 RECONCILE_MAX_AGE_S = 15.0
 """Maximum age of the last check of the disk while a prompt is being written, in seconds; building checks again."""
@@ -112,7 +114,7 @@ class PromptDocumentSession:
         return structs.replace(
             context,
             active_document=context.active_document or (recent[0] if recent else None),
-            open_documents=context.open_documents or recent,
+            open_documents=recent if context.open_documents is None else context.open_documents,
         )
 
     def set_client_context(self, uri: str, context: protocol.Context) -> bool:
@@ -126,8 +128,11 @@ class PromptDocumentSession:
         document = self.documents.get(uri)
         return LineIndex(document.text, self.engine.encoding) if document is not None else None
 
-    def analyze(self, uri: str, token: CancelToken) -> DocumentAnalysis | None:
-        """Return the current analysis of an open prompt document, None for any other URI."""
+    def analyze(self, uri: str, token: CancelToken, *, exact: bool = False) -> DocumentAnalysis | None:
+        """Return the current analysis of an open prompt document, None for any other URI.
+
+        With `exact`, its outcomes are those of the built prompt, which takes longer if the mentions may not fit.
+        """
         document = self.documents.get(uri)
         if document is None:
             return None
@@ -138,26 +143,25 @@ class PromptDocumentSession:
             cached = self._analyses.get(uri)
         context = self.engine.resolve_context(client, snapshot, token, document.uri)
         unchanged = cached is not None and cached.context.snapshot is snapshot
-        if cached is not None and unchanged and cached.document == document and cached.context.client == context.client:
+        is_current = unchanged and cached is not None and cached.document == document
+        if cached is not None and is_current and cached.context.client == context.client and cached.run.exact >= exact:
             current = structs.replace(cached.context, token=token, is_partial=context.is_partial)
             return structs.replace(cached, context=current)
         context = structs.replace(context, cache=resolution_cache)
-        try:
-            budget = budget_of(self.engine.settings.budget, BudgetRequest())
-        except InvalidOption:
-            budget = budget_of(self.engine.settings.budget, BudgetRequest(FALLBACK_TOKENS, counter="estimate"))
-        reusable = (
-            cached.run
-            if cached is not None and unchanged and (cached.budget, cached.counter) == (budget.tokens, budget.counter)
-            else None
-        )
-        numbers = self.engine.settings.sections.line_numbers
-        run = dry_run(document.text, context, budget.tokens, budget.counter, reusable, line_numbers=numbers)
+        options = _options(self.engine.settings, self.engine.index.state().progress)
+        previous = cached.run if cached is not None and unchanged else None
+        run = dry_run(document.text, context, options, previous, exact=exact)
         lines = LineIndex(document.text, self.engine.encoding)
-        analysis = DocumentAnalysis(document, lines, context, run, budget.tokens, budget.counter)
+        analysis = DocumentAnalysis(document, lines, context, run, options.budget, options.counter)
         with self._lock:
             self._analyses[uri] = analysis
         return analysis
+
+    def is_preliminary(self, uri: str) -> bool:
+        """Return whether the last analysis of a document was not exact."""
+        with self._lock:
+            cached = self._analyses.get(uri)
+        return cached is not None and not cached.run.exact
 
     def close(self, uri: str) -> None:
         """Drop everything that is cached for a document."""
@@ -165,6 +169,15 @@ class PromptDocumentSession:
             self._analyses.pop(uri, None)
             self._resolution_caches.pop(uri, None)
             self._client_contexts.pop(uri, None)
+
+
+def _options(settings: Settings, index_completeness: float) -> PromptOptions:
+    """Return the options of a prompt without parameters; invalid settings are replaced by their defaults."""
+    try:
+        return resolve_options(settings, RequestOptions(), RecipeOptions(), index_completeness=index_completeness)
+    except InvalidOption:
+        request = RequestOptions(budget=BudgetRequest(FALLBACK_TOKENS, counter="estimate"))
+        return resolve_options(Settings(), request, RecipeOptions(), index_completeness=index_completeness)
 
 
 def offset_position(lines: LineIndex, offset: int) -> Json:

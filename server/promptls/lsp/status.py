@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 
-from promptls.api import params as protocol
-from promptls.api.params import Json
+from promptls.api.messages import params as protocol
+from promptls.api.messages.params import Json
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.handlers import CUSTOM_REQUESTS
 from promptls.lsp.publish_diagnostics import schedule_diagnostics

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from lsprotocol import types as lsp
 from pygls.workspace import PositionCodec, TextDocument, Workspace
 
-from promptls.util.line_index import LineIndex
+from promptls.util.text.line_index import LineIndex
 
 log = logging.getLogger(__name__)
 

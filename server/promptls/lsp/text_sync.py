@@ -25,6 +25,9 @@ def did_open(server: PromptServer, params: lsp.DidOpenTextDocumentParams) -> Non
     """Handle `textDocument/didOpen`."""
     on_disk = file_stat(server.path_of(params.text_document.uri)) is not None
     _store_document(server, params.text_document.uri, edited=not on_disk)
+    engine = server.engine
+    if engine is not None and engine.team is not None and server.documents.get(params.text_document.uri) is not None:
+        engine.team.warm()
 
 
 def did_change(server: PromptServer, params: lsp.DidChangeTextDocumentParams) -> None:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.model import CancelToken, FileText, Span
-from promptls.util.line_diff import patience_diff
+from promptls.util.text.line_diff import patience_diff
 
 HASH_BYTES = 6
 """Bytes of a line hash: a collision among a million lines is improbable."""

@@ -21,6 +21,7 @@ from promptls.mentions.resolution_cache import ResolutionCache
 from promptls.model import CancelToken, Span
 from promptls.retrieval import RetrievalIndex, RetrievalStrategy
 from promptls.retrieval.query_expansion import Cooccurrence
+from promptls.retrieval.team import TeamSource
 
 
 class EditorDiagnostic(Struct, frozen=True):
@@ -62,6 +63,7 @@ class Services(Struct, frozen=True):
     cooccurrence: Cooccurrence = field(default_factory=Cooccurrence)
     projects: ProjectIndex = field(default_factory=ProjectIndex)
     git_history: HistoryCache = field(default_factory=HistoryCache)
+    team: TeamSource | None = None  # None without a team index
 
 
 class ResolveContext(Struct, frozen=True):

@@ -13,18 +13,9 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from urllib.parse import unquote
 
-from promptls.mentions.characters import differs_in_script, is_cased, is_symbol, is_uncased_letter
 from promptls.mentions.completion.index import fold_case
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.grammar import (
-    is_explicit_reference,
-    kind_prefix,
-    located_mention,
-    parse_part,
-    parse_token,
-)
-from promptls.mentions.lexer import scan_mentions
-from promptls.mentions.line_syntax import parse_lines
+from promptls.mentions.kinds import KindRegistry
 from promptls.mentions.path_lookup import (
     find_files,
     find_folders,
@@ -34,12 +25,22 @@ from promptls.mentions.path_lookup import (
     resolve_folders,
     split_root,
 )
-from promptls.mentions.registry import KindRegistry, registry
+from promptls.mentions.registry import registry
 from promptls.mentions.resolvers.symbol import Definition, candidate_names, filter_matching, refs_named, split_scope
-from promptls.mentions.symbol_spelling import Spelling, spellings
-from promptls.mentions.token import (
+from promptls.mentions.syntax.characters import differs_in_script, is_cased, is_symbol, is_uncased_letter
+from promptls.mentions.syntax.grammar import (
+    is_explicit_reference,
+    kind_prefix,
+    located_mention,
+    parse_part,
+    parse_token,
+)
+from promptls.mentions.syntax.lexer import scan_mentions
+from promptls.mentions.syntax.line_syntax import parse_lines
+from promptls.mentions.syntax.symbol_spelling import Spelling, spellings
+from promptls.mentions.syntax.token import (
     QUOTED_CHAR,
-    TOOL_PREFIX,
+    TOOL_PREFIXES,
     MentionToken,
     continues_name,
     default_length,
@@ -64,6 +65,10 @@ _LOCATION_KINDS = frozenset({"file", "folder", "symbol", "workspace"})
 _PATH_SYNTAX = re.compile(r"[/\\]|\.[A-Za-z]")
 _SENTENCE = ".,;:!?)\"'`*_>|]}\u2026"
 _CLOSING = ".:!?"
+_MORE_WORDS = re.compile(r"(?: [^\s@\"'`]{1,60}){1,6}")
+"""Words behind a token that may belong to a name with spaces."""
+_QUERY = re.compile(r"\?[\w=&%.-]*(?=#L\d)")
+"""Query of a URL between a path and its lines, as GitHub writes it: "README.md?plain=1#L3"."""
 _NAME_SIGNS = frozenset("~$%&+=-@")
 """Signs that a name on disk may continue with, though it is rarely the name of an indexed file."""
 _OPERATORS = "=<>+-*/%&|^~"
@@ -118,8 +123,10 @@ class _Finder:
         end = self._path_end(token, start)
         if end:
             return self._with_location(token, end)
-        if self._message.startswith(TOOL_PREFIX, token.start):
+        if self._message.startswith(TOOL_PREFIXES, token.start):
             return None
+        if default is not None and default.kind == "file":
+            return self._over_spaces(token, start) or default
         if default is not None and default.kind == "symbol" and not default.scope:
             end = self._symbol_end(token, 0, self._is_symbol)
             if "::" in masked[:end]:
@@ -160,7 +167,8 @@ class _Finder:
         is_known = self._symbol_test(token.value[start:path_end])
         mark = _SYMBOL_MARK.match(masked, path_end)
         end = self._symbol_end(token, mark.end(), is_known) if mark is not None else 0
-        lines = parse_lines(masked, path_end)
+        query = _QUERY.match(masked, path_end)
+        lines = parse_lines(masked, query.end() if query is not None else path_end)
         if lines is not None and not (end and mark is not None and mark.group() == "#" and end >= lines.end):
             return located_mention(token.cut(lines.end), self._message, path_end, lines)
         if mark is not None and not end and _begins_name(masked, mark):
@@ -174,6 +182,18 @@ class _Finder:
         token = read_token(self._message, token.start, len(self._message), over_lines=True)
         end = self._path_end(token, 0) if token.masked[:1] == QUOTED_CHAR else 0
         return self._with_location(token, end) if end else None
+
+    def _over_spaces(self, token: MentionToken, start: int) -> Mention | None:
+        """Return the mention of a file whose name has spaces that are neither quoted nor escaped, if it exists."""
+        words = _MORE_WORDS.match(self._message, token.end)
+        if words is None or "." not in words.group() or token.end != token.start + 1 + len(token.value):
+            return None
+        longer = token.extended(words.group())
+        for end in range(len(longer.value), len(token.value) + 1, -1):
+            is_end = not longer.value[end - 1].isspace() and _may_end_path(longer.masked, end)
+            if is_end and _has_extension(longer.value[start:end]) and self._is_path(longer.value[start:end], ""):
+                return self._with_location(longer, end)
+        return None
 
     def _path_end(self, token: MentionToken, start: int) -> int:
         """Return the end of the longest path that exists, 0 for none."""
@@ -213,7 +233,7 @@ class _Finder:
         forms = _name_forms(_last_segment(path.rstrip("/\\")))
         roots = find_roots(self._context.snapshot, root)
         if self._may_be_file(forms) and find_files(self._context, path, roots).paths:
-            return is_prose or _has_extension(written)
+            return is_prose or _has_extension(written) or rest[:1] == "#"
         return is_prose and self._may_be_folder(path, forms, roots)
 
     def _may_be_file(self, forms: set[str]) -> bool:

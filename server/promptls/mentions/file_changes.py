@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.git import diff, revisions
-from promptls.index import FileContent, file_stat, folder_exists, read_any_text, split_lines
+from promptls.index import FileContent, file_stat, folder_exists, is_inside, read_any_text, split_lines
 from promptls.mentions.context import ResolveContext
 from promptls.model import Problem, Root
 
@@ -88,7 +88,7 @@ def _submodule_changes(context: ResolveContext, root: Root, committed: bool) -> 
     changes: list[FileVersions] = []
     for name in names if not isinstance(names, Problem) else ():
         submodule = Root(f"{root.path}/{name}", name, "")
-        if not folder_exists(f"{submodule.path}/.git") and file_stat(f"{submodule.path}/.git") is None:
+        if not _is_checked_out(context, submodule.path):
             continue
         head = revisions.resolve_head(submodule.path, context.token)
         found = (
@@ -96,6 +96,47 @@ def _submodule_changes(context: ResolveContext, root: Root, committed: bool) -> 
         )
         changes += found if not isinstance(found, Problem) else ()
     return changes
+
+
+def _is_checked_out(context: ResolveContext, submodule: str) -> bool:
+    """Return whether a submodule has a repository; otherwise git would use the one that contains it.
+
+    A folder outside of the workspace, to which a link may lead, is not a submodule.
+    """
+    has_repository = folder_exists(f"{submodule}/.git") or file_stat(f"{submodule}/.git") is not None
+    return has_repository and any(is_inside(root.path, submodule) for root in context.snapshot.roots)
+
+
+def _with_submodule_commits(context: ResolveContext, change: FileVersions) -> FileVersions:
+    """Return a change with the commit ids of its submodule sides as texts, and the commits between them as notes."""
+    ids: list[str] = []
+    texts: list[Text | diff.FileVersion] = []
+    for side in (change.before, change.after):
+        if isinstance(side, diff.FileVersion) and side.is_submodule:
+            id = side.id or _submodule_head(context, change.path)
+            ids.append(id)
+            texts.append(f"Subproject commit {id}" if id else Problem("the submodule is not checked out"))
+        else:
+            texts.append(side)
+    notes = change.notes
+    if len(ids) == 2 and all(ids):
+        commits = _submodule_commits(context, change.path, *ids)
+        notes += (f"submodule {ids[0][:10]}...{ids[1][:10]}:", *(f"  {line}" for line in commits))
+    return replace(change, before=texts[0], after=texts[1], notes=notes)
+
+
+def _submodule_head(context: ResolveContext, path: str) -> str:
+    """Return the commit that is checked out in a submodule, "" if there is none."""
+    head = revisions.resolve_commit(path, "HEAD", context.token) if _is_checked_out(context, path) else ""
+    return head if isinstance(head, str) else ""
+
+
+def _submodule_commits(context: ResolveContext, path: str, first: str, last: str) -> list[str]:
+    """Return the commits between two commits of a submodule, or one line with the reason why they are unknown."""
+    if not _is_checked_out(context, path):
+        return ["commits are not shown: the submodule is not checked out"]
+    commits = revisions.commits_apart(path, first, last, context.token)
+    return commits if not isinstance(commits, Problem) else ["commits are not shown: the submodule does not have them"]
 
 
 def commit_changes(context: ResolveContext, root: Root, first: str, last: str) -> list[FileVersions] | Problem:
@@ -109,7 +150,7 @@ def read_changes(context: ResolveContext, changes: Sequence[FileVersions]) -> It
     paths_by_root: dict[str, dict[str, str]] = {}  # root → object id → path
     for change in changes:
         for version, path in ((change.before, change.old_path), (change.after, change.path)):
-            if isinstance(version, diff.FileVersion) and version.id and not version.is_submodule:
+            if isinstance(version, diff.FileVersion) and version.id:
                 paths_by_root.setdefault(change.root, {}).setdefault(version.id, path)
     blobs: dict[tuple[str, str], str | Problem] = {}
     for root, paths in paths_by_root.items():
@@ -144,7 +185,9 @@ def _file_change(context: ResolveContext, root: Root, file: diff.ChangedFile) ->
     if old_path != path:
         notes += [f"rename from {context.snapshot.label(old_path)}", f"rename to {context.snapshot.label(path)}"]
     missing = _CONFLICT if file.conflict else None
-    return FileVersions(path, file.old or missing, file.new or missing, root.path, old_path, tuple(notes))
+    change = FileVersions(path, file.old or missing, file.new or missing, root.path, old_path, tuple(notes))
+    is_submodule = any(side is not None and side.is_submodule for side in (file.old, file.new))
+    return _with_submodule_commits(context, change) if is_submodule else change
 
 
 def _saved_text(context: ResolveContext, root: Root, path: str, text: str) -> Text:
@@ -165,6 +208,4 @@ def _side_text(
 ) -> Text:
     if not isinstance(side, diff.FileVersion):
         return side
-    if side.is_submodule:
-        return f"Subproject commit {side.id}" if side.id else Problem("it is a repository of its own")
     return blobs[change.root, side.id] if side.id else current_text(context, change.path)

@@ -6,16 +6,12 @@ a `MentionKind` or an iterable of them.  A kind that cannot be loaded is reporte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from logging import getLogger
-from typing import Literal
 
-from msgspec import Struct
-
-from promptls.mentions.context import ResolveContext
-from promptls.mentions.grammar import parse
+from promptls.mentions.kinds import KindRegistry, MentionKind
 from promptls.mentions.resolvers import (
     editor,
     file,
@@ -26,60 +22,18 @@ from promptls.mentions.resolvers import (
     rules_memory,
     search,
     symbol,
+    team,
     workspace,
 )
-from promptls.model import Mention, MentionOutcome, Problem
+from promptls.mentions.syntax.grammar import parse
+from promptls.model import Problem
 
 ENTRY_POINT_GROUP = "promptls.mentions"
 
 BUILT_IN_PRIORITY = 100
 """Priority of all built-in kinds: a plugin kind with a greater one precedes and can replace them."""
 
-ArgumentType = Literal["", "symbol", "target", "path", "revision", "branch", "query", "glob", "layer", "diagnostics"]
-"""What completion offers for an argument: "target" is a symbol or a file, "query" a folder or a name to search for."""
-
-LOCATION_ARGUMENTS = frozenset({"symbol", "target", "path"})
-"""Types of arguments that name files, folders or symbols."""
-
 log = getLogger(__name__)
-
-
-class MentionKind(Struct, frozen=True):
-    """A kind of mention.
-
-    `resolve` returns the outcome of one mention: items with the origin MENTION and the score 1, or a status with a
-    reason.  It checks `context.token` in loops, reads text only through `context.sources`, and raises only `Cancelled`.
-    """
-
-    name: str  # identifier, the value of `Mention.kind`
-    syntax: tuple[str, ...]  # examples
-    help: str  # one or two sentences
-    resolve: Callable[[Mention, ResolveContext], MentionOutcome]
-    priority: int = 0  # of plugin kinds: sort order in menus, highest first; the highest of one name is used
-    keyword: bool = True  # written "@name"; False for kinds with a syntax of their own
-    argument: Literal["nothing", "optional", "required"] = "nothing"  # whether "@name:argument" is allowed
-    aliases: tuple[str, ...] = ()
-    argument_type: ArgumentType = ""  # for completion of the argument
-    suggestions: tuple[str, ...] = ()  # fixed arguments that completion offers
-    expensive: bool = False  # may take more than a few milliseconds
-    required_fields: tuple[str, ...] = ()  # fields of the client context that the resolver needs
-
-
-class KindRegistry(Struct, frozen=True):
-    """Loaded kinds, and the problems of kinds that could not be loaded."""
-
-    kinds: Mapping[str, MentionKind]  # by name, in menu order
-    problems: tuple[Problem, ...] = ()
-
-    def keywords(self) -> dict[str, str]:
-        """Return the keyword table for `grammar.parse`: name or alias → argument policy."""
-        table = {alias: kind.argument for kind in self.kinds.values() if kind.keyword for alias in kind.aliases}
-        return {**table, **{kind.name: kind.argument for kind in self.kinds.values() if kind.keyword}}
-
-    def get(self, name: str) -> MentionKind | None:
-        """Return the kind with this name, else the first one with this alias."""
-        kind = self.kinds.get(name)
-        return kind or next((kind for kind in self.kinds.values() if name in kind.aliases), None)
 
 
 BUILT_IN: tuple[MentionKind, ...] = (
@@ -190,6 +144,15 @@ BUILT_IN: tuple[MentionKind, ...] = (
         argument_type="query",
     ),
     MentionKind(
+        "team",
+        ('@team:"how are vouchers validated"', "@team:acme/shop/src/cart.py", "@team:acme/shop#Cart.total"),
+        "Search in the team index for the question or a quoted query, or a file or symbol of one of its repositories.",
+        team.resolve,
+        argument="optional",
+        expensive=True,
+        argument_type="team",
+    ),
+    MentionKind(
         "text",
         ("@text:timeout", '@text:"retry limit"', '@text:src/:"retry limit"'),
         "Lines containing the text (smart case), with context.",
@@ -241,7 +204,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
         "Usages of a symbol: calls, subtypes, type annotations.",
         relations.resolve_usages,
         argument="required",
-        aliases=("references",),
+        aliases=("references", "refs"),
         argument_type="symbol",
         expensive=True,
     ),

@@ -7,6 +7,7 @@ is reported apart, with the mention to write instead.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -18,20 +19,23 @@ from msgspec.structs import replace
 from promptls.index import Snapshot, is_virtual
 from promptls.mentions.anchor_resolution import apply_anchor
 from promptls.mentions.anchors import ANCHORED_KINDS
-from promptls.mentions.code_ranges import CodeRanges, code_ranges
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.extent import find_mentions
-from promptls.mentions.grammar import (
+from promptls.mentions.kinds import LOCATION_ARGUMENTS, KindRegistry, MentionKind
+from promptls.mentions.outcomes.other_tools import hash_words
+from promptls.mentions.outcomes.text import doubtful_mentions, keyword_as_text, path_as_text
+from promptls.mentions.registry import BUILT_IN, registry
+from promptls.mentions.resolvers.symbol import split_name
+from promptls.mentions.syntax.code_ranges import CodeRanges, code_ranges
+from promptls.mentions.syntax.grammar import (
     full_argument,
     is_explicit_reference,
     is_package_like,
     parse,
     strip_mentions,
 )
-from promptls.mentions.registry import BUILT_IN, LOCATION_ARGUMENTS, KindRegistry, MentionKind, registry
-from promptls.mentions.resolvers.symbol import split_name
-from promptls.mentions.surroundings import words_in_code
-from promptls.mentions.text_outcomes import doubtful_mentions, keyword_as_text, path_as_text
+from promptls.mentions.syntax.surroundings import words_in_code
+from promptls.mentions.syntax.token import SIGNS
 from promptls.model import Cancelled, Item, Mention, MentionOutcome, Span
 from promptls.util.cancellation import check_each
 
@@ -48,6 +52,9 @@ MAX_NAME_LENGTH = 200
 _LOCATION_KINDS = ("file", "symbol", "folder", "workspace")
 _SYMBOL_ARGUMENTS = ("symbol", "target")
 _MAX_LISTED_OWNERS = 3
+_MAX_INDENTATION = 200
+_BLANKS_BEFORE = re.compile(r"(?:\A|\n)[^\S\n]*\Z")
+_BLANKS_TO_LINE_END = re.compile(r"[^\S\n]*(?:\n|\Z)")
 
 
 def parse_mentions(message: str, kinds: KindRegistry | None = None) -> tuple[Mention, ...]:
@@ -101,7 +108,7 @@ def resolve_message(
     first_owner: dict[tuple[str, Span, str], int] = {}
     resolved: dict[Mention, MentionOutcome] = {}  # a pasted log may repeat one mention a thousand times
     is_partial = cache(context.is_partial)  # checks all files
-    code = code_ranges(message) if "@" in message else CodeRanges()
+    code = code_ranges(message) if any(sign in message for sign in (*SIGNS, "#")) else CodeRanges()
     words = words_in_code(message, mentions, code)
     context = replace(context, question=strip_mentions(message, [m for m in mentions if m.start not in words]))
     for mention in mentions:
@@ -130,6 +137,7 @@ def resolve_message(
     for mention, place in doubtful_mentions(message, code, kinds.keywords()):
         outcome = _resolve_one(kinds.kinds[mention.kind], mention, context)
         texts += path_as_text(outcome, place, context)
+    texts += hash_words(message, code)
     if context.anchors is not None:
         context.anchors.retain({o.mention.text for o in outcomes if o.mention.kind in ANCHORED_KINDS})
     return Resolution(tuple(outcomes), tuple(texts))
@@ -215,15 +223,14 @@ def _is_mention(message: str, outcome: MentionOutcome) -> bool:
     mention = outcome.mention
     if outcome.status != "unresolved" or is_explicit_reference(mention):
         return True
-    if mention.kind != "file" or mention.root or not outcome.suggestion:
+    if mention.kind != "file" or mention.root or not outcome.suggestion or outcome.suggestion.startswith("@#"):
         return False
     return is_package_like(mention.target) or not _is_alone_on_line(message, mention)
 
 
 def _is_alone_on_line(message: str, mention: Mention) -> bool:
-    start = message.rfind("\n", 0, mention.start) + 1
-    end = message.find("\n", mention.end)
-    return message[start : end if end >= 0 else len(message)].strip() == mention.text
+    before = _BLANKS_BEFORE.search(message, max(0, mention.start - _MAX_INDENTATION), mention.start)
+    return before is not None and _BLANKS_TO_LINE_END.match(message, mention.end) is not None
 
 
 def _assign_items(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from promptls.index import split_lines
 from promptls.model import AnyOutline, CancelToken, Span
-from promptls.util.line_diff import DiffBlock, patience_diff
+from promptls.util.text.line_diff import DiffBlock, patience_diff
 
 CONTEXT_LINES = 3
 """Unchanged lines before and after a change, as in git."""

@@ -23,7 +23,7 @@ from promptls.model.outline_codec import (
     encode_outline,
     outline_view,
 )
-from promptls.util.span import Span
+from promptls.util.text.span import Span
 
 __all__ = [
     "CALL",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from promptls.model.outline_codec import OutlineView, outline_view
-from promptls.util.span import Span
+from promptls.util.text.span import Span
 
 
 class Root(Struct, frozen=True):

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from promptls.model.mentions import Mention, MentionStatus
-from promptls.util.span import Span
+from promptls.util.text.span import Span
 
 FormName = Literal["full", "partial", "signature", "outline", "reference"]
 
@@ -26,6 +26,7 @@ class Origin(str, Enum):
     SEMANTIC = "semantic"
     PATH = "path"
     GRAPH = "graph"
+    TEAM = "team"  # from the index of other repositories
 
 
 EXPLICIT_ORIGINS = frozenset({Origin.MENTION, Origin.SELECTION})

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from promptls.util.span import Span
+from promptls.util.text.span import Span
 
 MentionStatus = Literal["included", "partial", "omitted", "ambiguous", "unresolved", "refused", "text"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from promptls.util.span import Span
+from promptls.util.text.span import Span
 
 
 class Symbol(Struct, frozen=True, array_like=True, gc=False):

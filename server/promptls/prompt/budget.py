@@ -59,6 +59,25 @@ def budget_of(settings: BudgetSettings, request: BudgetRequest, pipeline: Profil
     return TokenBudget(limit, counter, (*warnings, warning) if warning and model else warnings)
 
 
+class CounterStatus(Struct, frozen=True):
+    """The counter that the settings select, and why a configured one is not used."""
+
+    name: str
+    exact: bool  # whether counts equal the model's own
+    problem: str  # "" if it is the configured one
+
+
+def counter_status(settings: BudgetSettings) -> CounterStatus:
+    """Return the counter of a request that names none."""
+    try:
+        counter, problems = _counter(
+            settings, BudgetRequest(), profile("default"), settings.model, tokens.user_models()
+        )
+    except InvalidOption as error:
+        return CounterStatus("estimate", exact=False, problem=str(error))
+    return CounterStatus(counter.name, counter.exact, "; ".join(problems))
+
+
 def _counter(
     settings: BudgetSettings, request: BudgetRequest, pipeline: Profile, model: str, user_table: Path
 ) -> tuple[Counter, tuple[str, ...]]:

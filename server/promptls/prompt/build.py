@@ -9,32 +9,33 @@ checked between stages.
 from __future__ import annotations
 
 import time
-from collections import Counter as Multiset
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.extent import find_mentions
-from promptls.mentions.grammar import strip_mentions
-from promptls.mentions.resolve import collect_items, resolve_message
-from promptls.mentions.text_outcomes import text_warnings
+from promptls.mentions.outcomes.text import text_warnings
+from promptls.mentions.registry import registry
+from promptls.mentions.resolve import Resolution, collect_items, resolve_message
+from promptls.mentions.syntax.grammar import strip_mentions
 from promptls.model import Item, Mention, MentionOutcome, Span
-from promptls.prompt import explicit, implicit
 from promptls.prompt.assemble import AssembledPrompt, BudgetTooSmall, assemble, frame_tokens
-from promptls.prompt.history import select_turns
-from promptls.prompt.implicit import Candidates
+from promptls.prompt.context import explicit, implicit, team_context
+from promptls.prompt.context.history import redact_turns, select_turns
+from promptls.prompt.context.implicit import Candidates
+from promptls.prompt.context.query_understanding import QueryUnderstanding, understand_query
 from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Layout, Message, PromptMetadata, Section, message_only_layout
 from promptls.prompt.options import PromptOptions
-from promptls.prompt.pack import ALREADY_INCLUDED, OmittedItem, PackResult, pack
-from promptls.prompt.query_understanding import QueryUnderstanding, understand_query
-from promptls.prompt.rank import DroppedItem, split_by_threshold
+from promptls.prompt.packing.pack import ALREADY_INCLUDED, OmittedItem, PackResult, pack
+from promptls.prompt.packing.rank import DroppedItem, split_by_threshold
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.rendering.spans import subtract_spans
-from promptls.prompt.sanitize import message_warnings, redact
+from promptls.prompt.sanitize import message_warnings
 from promptls.prompt.scoring import CorpusStatistics
 from promptls.prompt.sections import gather_sections
 from promptls.prompt.tasks.conversation import earlier_question
@@ -96,9 +97,15 @@ class _Trace:
 
 
 def build(
-    message: str, options: PromptOptions, context: ResolveContext, mentions: Sequence[Mention] | None = None
+    message: str,
+    options: PromptOptions,
+    context: ResolveContext,
+    mentions: Sequence[Mention] | None = None,
+    resolution: Resolution | None = None,
 ) -> BuildResult:
-    """Build the prompt for a message; `mentions` are those of the message if it is parsed already.
+    """Build the prompt for a message.
+
+    `mentions` are those of the message if it is parsed already, and `resolution` has their outcomes if known.
 
     Raises:
         Cancelled: the request was cancelled.
@@ -120,7 +127,7 @@ def build(
         raise BudgetTooSmall(frame_tokens(message, options.variant, output, counter, layout=layout), options.budget)
 
     with trace.stage("mentions", 0) as count:
-        resolution = resolve_message(original, context, mentions=mentions)
+        resolution = resolution or resolve_message(original, context, mentions=mentions)
         outcomes = resolution.outcomes
         active_items, active_warnings = explicit.active_context(message, context)
         recipe_items, recipe_warnings = explicit.recipe_items(options.recipe_mentions, context, len(outcomes))
@@ -137,6 +144,7 @@ def build(
         understanding = understand_query(analyzed_text(message), question, options, context, earlier)
         intent = understanding.intent
         count.append(len(intent.query.terms))
+        pending_team = team_context.start(understanding, options, context)
 
     task = TaskContext()
     if profile.gathering.by_task and options.includes("retrieval"):
@@ -154,6 +162,7 @@ def build(
     layout = message_only_layout if message_only else profile.layout
 
     candidates, retrieved = _retrieve(understanding, question, explicit_items, task, options, context, trace)
+    team = team_context.finish(pending_team, candidates, context)
 
     with trace.stage("sections", 0) as count:
         explicit_paths = [item.path for item in explicit_items]
@@ -174,7 +183,7 @@ def build(
         unresolved = explicit.unresolved_mentions(outcomes)
         metadata = PromptMetadata(intent.types, intent.action, options.budget, unresolved=unresolved)
         frame = _frame_tokens(message, options, layout, sections, (), metadata)
-        history, history_warnings = _redact_turns(() if "history" in mentioned_kinds else options.history)
+        history, history_warnings = redact_turns(() if "history" in mentioned_kinds else options.history)
         quoted = profile.hooks.quotes_history
         turns = select_turns(history, int(HISTORY_SHARE * max(0, options.budget - frame)), counter, {}, quoted)
         if turns.turns:
@@ -184,16 +193,19 @@ def build(
 
     with trace.stage("budget", len(explicit_items) + len(candidates.items)) as count:
         packing_candidates, unreadable = explicit.packing_candidates(explicit_items, retrieved, context, renderer)
-        packed = pack(
+        implicit_candidates = implicit.packing_candidates(candidates, renderer, context)
+        pack_local = partial(
+            pack,
             packing_candidates,
-            implicit.packing_candidates(candidates, renderer, context),
-            options.budget - frame,
+            implicit_candidates,
             mode=profile.packing.mode,
             trim_first=profile.packing.trim_first,
             order=profile.packing.order,
             implicit_share=profile.packing.implicit_share,
             explicit_reserve=profile.packing.explicit_reserve,
         )
+        first_rank = len(packing_candidates) + len(implicit_candidates)
+        packed = team_context.pack_with_team(pack_local, team, options.budget - frame, first_rank, renderer)
         if history:  # copies of the shown code can be recognized now; without them, more turns may fit
             lighter = select_turns(history, turns.tokens, counter, _shown_text(packed, renderer), quoted)
             turns = lighter if lighter.removed_copies > turns.removed_copies else turns
@@ -230,6 +242,7 @@ def build(
         trace_line(trace.stages, assembled.tokens_used, max((d.item.score for d in below), default=None)),
         (
             *options.warnings,
+            *(problem.message for problem in registry().problems),
             *log_warnings,
             *message_warnings(message),
             *text_warnings(resolution.texts),
@@ -237,6 +250,7 @@ def build(
             *recipe_warnings,
             *history_warnings,
             *understanding.warnings,
+            *team.warnings,
             *gathered.warnings,
             *assembled.warnings,
         ),
@@ -258,15 +272,6 @@ def fit_message(message: str, budget: int, counter: Counter) -> tuple[str, tuple
         return message, ()
     shortened, warning = shorten_log(message, max_tokens, counter)
     return shortened, (warning,) if warning else ()
-
-
-def _redact_turns(turns: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[str, ...]]:
-    """Return earlier turns with secrets redacted, and a warning; the message itself is never rewritten."""
-    redacted = [(turn.role, *redact(turn.content)) for turn in turns]
-    counts = Multiset(finding.name for _, _, findings in redacted for finding in findings)
-    names = ", ".join(f"{n} x {name}" for name, n in sorted(counts.items()))
-    warnings = (f"redacted in earlier turns: {names}",) if names else ()
-    return tuple(Message(role, text) for role, text, _ in redacted), warnings
 
 
 def _retrieve(

@@ -16,8 +16,8 @@ from promptls.model import Mention, Problem
 from promptls.prompt import recipes
 from promptls.prompt.assemble import OUTPUTS
 from promptls.prompt.budget import BudgetRequest, budget_of
+from promptls.prompt.context.explicit import active_context
 from promptls.prompt.errors import InvalidOption, UnknownName
-from promptls.prompt.explicit import active_context
 from promptls.prompt.instructions import InstructionTemplates, load_instruction_templates
 from promptls.prompt.language_model import LanguageModel
 from promptls.prompt.layouts import Message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from promptls.prompt.pack import PackedItem
+from promptls.prompt.packing.pack import PackedItem
 from promptls.prompt.rendering.renderer import Renderer
 
 

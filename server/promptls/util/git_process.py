@@ -21,6 +21,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from promptls.util.cancellation import CancelSignal
+from promptls.util.termination import cleanup_on_signal
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +109,7 @@ def run_git(
     if data is not None:
         pipes.append(threading.Thread(target=_write_stdin, args=(process, data), daemon=True))
     try:
-        with process:
+        with process, cleanup_on_signal(lambda: kill_process_group(process)):
             for thread in (watchdog, *pipes):
                 thread.start()
             assert process.stdout is not None

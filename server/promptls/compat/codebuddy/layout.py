@@ -10,7 +10,7 @@ from itertools import groupby
 from promptls.compat import markdown
 from promptls.compat.markdown import block_quote
 from promptls.prompt.layouts import Chat, MessageParts, PromptContent, arrange_messages
-from promptls.prompt.pack import PackedItem
+from promptls.prompt.packing.pack import PackedItem
 from promptls.prompt.rendering.renderer import SEPARATOR, Renderer
 from promptls.prompt.variants import variant_text
 

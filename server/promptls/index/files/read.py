@@ -19,10 +19,10 @@ from msgspec import Struct
 
 from promptls.index.files.contained import LinkInPath, ensure_contained
 from promptls.index.files.decode import DecodedText, decode_text
-from promptls.index.files.notebook import max_raw_size, notebook_text
+from promptls.index.files.notebooks.notebook import max_raw_size, notebook_text
 from promptls.index.files.policy import FilePolicy
 from promptls.index.files.secret_files import secret_reason
-from promptls.util.long_lines import is_minified, may_have_line_over
+from promptls.util.text.long_lines import is_minified, may_have_line_over
 
 MAX_HEADER_LINES = 40  # lines of the opening comment that are searched for "generated"
 
@@ -166,9 +166,17 @@ def is_readable(path: str) -> bool:
 
 def listing_problem(path: str) -> str:
     """Return why the entries of a folder, or of a link to one, cannot be listed; "" if they can."""
-    if not os.path.isdir(path):
-        return "it does not exist" if not os.path.lexists(path) else "it is not a folder"
-    return "" if os.access(path, os.R_OK | os.X_OK) else "permission to read it is denied"
+    try:
+        os.scandir(path).close()
+    except FileNotFoundError:
+        return "it does not exist" if not os.path.lexists(path) else "it is a link to a folder that does not exist"
+    except NotADirectoryError:
+        return "it is not a folder"
+    except PermissionError:
+        return "permission to read it is denied"
+    except (OSError, ValueError) as error:  # for example, a network file system that is disconnected
+        return str(getattr(error, "strerror", None) or error)
+    return "" if os.access(path, os.X_OK) else "permission to read it is denied"
 
 
 def folder_exists(path: str) -> bool:

@@ -5,6 +5,7 @@ Stateless functions.  The indexer calls them and keeps the results.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import NamedTuple
@@ -78,6 +79,7 @@ class EmbeddingResult(Struct, frozen=True):
     unembeddable: tuple[bytes, ...] = ()
 
 
+FolderIdentity = tuple[int, int]
 ReportResult = Callable[[OutlineResult | EmbeddingResult], None]
 
 
@@ -87,10 +89,32 @@ def list_root_files(root: Root, limits: FileLimits, token: CancelToken) -> tuple
     return list(walk_files(root.path, limits, token, linked_folders=linked_folders)), linked_folders
 
 
-def empty_root_problem(root: Root) -> str:
-    """Return why a root has no files, as a sentence; "" if the folder is just empty."""
+def missing_root_problem(root: Root) -> str:
+    """Return why a root cannot be read, as a sentence; "" if it can."""
     reason = listing_problem(root.path)
     return f"Cannot read the folder {root.path}: {reason}. Will retry." if reason else ""
+
+
+def empty_root_problem(root: Root, identity: FolderIdentity | None) -> str:
+    """Return why a root has no files, as a sentence; "" if the folder is just empty.
+
+    Args:
+        root: The root.
+        identity: Identity of the folder when it had files, None if it never had any.
+    """
+    problem = missing_root_problem(root)
+    if not problem and identity is not None and folder_identity(root.path) != identity:
+        problem = f"The folder {root.path} was replaced by an empty one; check whether it is mounted. Will retry."
+    return problem
+
+
+def folder_identity(path: str) -> FolderIdentity | None:
+    """Return (device, inode) of a folder, None if it does not exist."""
+    try:
+        stat = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
 
 
 def file_limit_problem(root: Root, file_count: int, limits: FileLimits) -> str:
@@ -254,7 +278,7 @@ def scan_document(channel: WorkerChannel, request: ScanText, timeout_s: float) -
     try:
         response = channel.call(request, timeout_s)
     except WorkerError:
-        response = channel.call(ScanText(request.path, request.text, plain=True), timeout_s)
+        response = channel.call(replace(request, plain=True), timeout_s)
     if not isinstance(response, ScanResult):
         raise WorkerError("the worker returned no outline")
     return response.files[0]

@@ -11,8 +11,10 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from promptls.index.files.identity import located_path
 from promptls.index.files.read import FileContent, FileLimits, file_stat, read_text
 from promptls.index.files.secret_files import secret_reason
+from promptls.index.files.uris import is_file_path
 from promptls.index.files.walk import ignored_paths
 from promptls.index.publisher import Publisher
 from promptls.index.scan import jobs
@@ -24,6 +26,7 @@ from promptls.index.syntax.parse import parse_as_text
 from promptls.index.workers.messages import FileScan, ForgetDocument, ScanText
 from promptls.index.workers.pool import WorkerChannel, WorkerPool
 from promptls.index.workspace import ChangeSet, Workspace
+from promptls.languages import language_by_alias, language_of
 from promptls.model import FileEntry, encode_outline
 from promptls.util.hashing import content_hash
 
@@ -181,7 +184,8 @@ class DocumentIndexer:
         lookup = jobs.RowLookup(self._publisher.is_finished)  # without the store, so that opening it is not awaited
 
         def job(channel: WorkerChannel) -> tuple[FileScan, EmbeddingResult]:
-            scan = jobs.scan_document(channel, ScanText(path, text), OUTLINE_TIMEOUT_S)
+            request = ScanText(path, text, language=self._reported_language(path, text))
+            scan = jobs.scan_document(channel, request, OUTLINE_TIMEOUT_S)
             if not with_rows:
                 if path not in self._workspace.documents:
                     channel.call(ForgetDocument(path), OUTLINE_TIMEOUT_S)
@@ -196,6 +200,17 @@ class DocumentIndexer:
             parsed = parse_as_text(text, "text", f"outlined without a grammar ({error})")
             scan = FileScan(path, content_hash=content_hash(text), encoded_outline=encode_outline(parsed.outline))
             return scan, EmbeddingResult(RowBatch(())), str(error) or type(error).__name__
+
+    def _reported_language(self, path: str, text: str) -> str:
+        """Return the language of a document that is not a file: the one that the editor names, else that of its name.
+
+        A file returns "": its language must not depend on whether it is open.
+        """
+        document = self._workspace.documents.get(path)
+        if document is None or is_file_path(path):
+            return ""
+        language = language_by_alias(document.language)
+        return language.name if language is not None else language_of(located_path(path), text)
 
     def _entry(self, path: str, scan: FileScan, version: int | None) -> FileEntry:
         state, entry = self._root_state_of(path), self._publisher.snapshot.files.get(path)

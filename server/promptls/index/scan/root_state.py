@@ -33,7 +33,7 @@ MIN_WALK_PAUSE_FACTOR = 20
 class RootState:
     """Mutable state of one root.  Only the indexer's thread changes it, except where noted."""
 
-    __slots__ = ("attempts", "check_seconds", "checked_at", "dropped", "failed", "folder_stats", "linked_folders",
+    __slots__ = ("attempts", "check_seconds", "checked_at", "dropped", "failed", "folder_stats", "identity", "linked_folders",
                  "manifest", "next_walk_at",
                  "outline_batches", "pending", "pending_walks", "problems", "retry_failed", "root", "store", "store_ready", "unprescanned",
                  "unread", "unsaved_records", "walk_requested", "walk_seconds", "walked_at", "was_read")  # fmt: skip
@@ -61,6 +61,7 @@ class RootState:
         self.checked_at = 0.0  # time.monotonic() of the last check for changes; any thread
         self.check_seconds = 0.0  # duration of that check
         self.folder_stats: FolderStats | None = None  # set by the walk thread
+        self.identity: tuple[int, int] | None = None  # device and inode of the folder at the last walk that found files
         self.linked_folders: list[str] = []  # names of links to folders outside of the root; set by the walk thread
         self.problems: dict[str, str] = {}  # topic ("folder", "files", "rows", …) → sentence for users
 

@@ -1,4 +1,4 @@
-"""Check that a worker can parse and embed a file, for diagnostics."""
+"""Checks of a worker and of the reranker process, for diagnostics."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from msgspec import Struct
 
 from promptls.index.config import IndexConfig
 from promptls.index.scan import jobs
-from promptls.index.workers.messages import ScanFiles, ScanResult
+from promptls.index.workers.messages import OpenReranker, ScanFiles, ScanResult, ScoreTexts, TextScores
 from promptls.index.workers.pool import WorkerChannel, worker_configuration
+from promptls.index.workers.spawn import RERANKER_MODULE
 from promptls.model import decode_outline
 
 
@@ -18,6 +19,20 @@ class WorkerCheck(Struct, frozen=True):
     embedded: bool  # whether the chunks have vectors
     dimension: int  # of the embedding model, 0 without one
     problem: str  # why the embedding model cannot be used, "" otherwise
+
+
+def check_reranker(model: str, timeout_s: float) -> str:
+    """Load a reranking model in a new process and score a text; return the problem, "" without one.
+
+    Raises:
+        WorkerError: The process failed or did not respond in time.
+    """
+    channel = WorkerChannel(OpenReranker(model), background=False, module=RERANKER_MODULE)
+    try:
+        response = channel.call(ScoreTexts("query", ("text",)), timeout_s)
+        return channel.problem or (response.problem if isinstance(response, TextScores) else "")
+    finally:
+        channel.stop()
 
 
 def check_worker(config: IndexConfig, path: str, timeout_s: float) -> WorkerCheck:

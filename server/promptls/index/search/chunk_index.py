@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from promptls.index.search import vectors
 from promptls.index.search.analyzer import tokenize
+from promptls.index.search.postings import Postings
 from promptls.index.search.reader import IndexReader
 from promptls.index.search.row_batch import RowBatch
-from promptls.index.search.segment import PostingLists, Segment, build_posting_lists
+from promptls.index.search.segment import Segment, build_posting_lists
 from promptls.index.search.term_dictionary import TermDictionary
 
-MAX_BUFFERED_POSTINGS = 20_000
-"""Postings in the write buffer; each new reader sorts them, which takes a millisecond."""
 MAX_DEAD_ROWS = 5_000
 """Unneeded dead rows that are kept; removing them copies all other rows."""
 _HAS_TERMS, _HAS_VECTOR, _IN_STORE, _UNEMBEDDABLE = 1, 2, 4, 8
@@ -55,8 +54,7 @@ class ChunkIndex:
         self.scales = np.zeros(0, np.float32)
         self.vectors = np.zeros((0, 0), np.int8)
         self.signs = np.zeros((0, 0), np.uint8)  # sign bits of the vectors, for more than EXACT_MAX_ROWS rows
-        self.posting_lists: tuple[PostingLists, ...] = ()
-        self.buffer_ids, self.buffer_rows, self.buffer_counts = array("i"), array("i"), array("B")
+        self.postings = Postings()
         self.has_unembeddable = False  # whether there may be unembeddable rows
         self.live_count = 0
         self.live_terms = 0  # terms in the live rows
@@ -66,7 +64,6 @@ class ChunkIndex:
         with self._lock:
             if self._reader is None:
                 n = len(self.keys)
-                lists = self.posting_lists
                 self._reader = IndexReader(
                     keys=self.keys,
                     row_by_key=self.rows,
@@ -80,7 +77,7 @@ class ChunkIndex:
                     path_lengths=np.array(self.path_lengths, np.int32),
                     path_terms=self.path_terms,
                     terms=self.terms,
-                    posting_lists=(*lists, self.write_buffer()) if self.buffer_ids else lists,
+                    posting_lists=self.postings.lists(),
                     vectors=self.vectors[:n],
                     scales=self.scales[:n],
                     signs=self.signs[:n] if self.live_count > vectors.EXACT_MAX_ROWS else None,
@@ -175,7 +172,7 @@ class ChunkIndex:
             posting_ids = term_ids[np.repeat(segment.ids, np.diff(segment.offsets))]
             mask = missing[segment.rows]
             rows = at[segment.rows[mask]].astype(np.int32)
-            self._add_posting_lists(build_posting_lists(posting_ids[mask], rows, segment.counts[mask]))
+            self.postings.add_lists(build_posting_lists(posting_ids[mask], rows, segment.counts[mask]))
             self.flags[at] |= _HAS_TERMS | _HAS_VECTOR | _IN_STORE
             self._reader = None
 
@@ -238,8 +235,6 @@ class ChunkIndex:
         with self._lock:
             n = len(kept)
             new_row = np.cumsum(kept, dtype=np.int32) - 1
-            posting_ids, rows, counts = self._all_postings()
-            mask = kept[rows]
             self.keys = [key for key, k in zip(self.keys, kept, strict=True) if k]
             self.rows = {key: i for i, key in enumerate(self.keys)}
             for name in ("file_ids", "chunk_indexes", "flags", "lengths", "scales", "vectors"):
@@ -251,8 +246,7 @@ class ChunkIndex:
             self.extra_locations = {
                 int(new_row[row]): others for row, others in self.extra_locations.items() if kept[row]
             }
-            self.posting_lists = (build_posting_lists(posting_ids[mask], new_row[rows[mask]], counts[mask]),)
-            self._clear_buffer()
+            self.postings.renumber(kept, new_row)
             self._reader = None
 
     # ------------------------------------------------------------ rows
@@ -379,46 +373,7 @@ class ChunkIndex:
         counts = np.minimum(np.diff(starts, append=len(pairs)), 255).astype(np.uint8)
         posting_ids = (pairs[starts] >> 32).astype(np.int32)
         posting_rows = (pairs[starts] & 0xFFFFFFFF).astype(np.int32)
-        if len(posting_ids) > MAX_BUFFERED_POSTINGS:
-            self._add_posting_lists(build_posting_lists(posting_ids, posting_rows, counts))
-            return
-        self.buffer_ids.frombytes(posting_ids.tobytes())
-        self.buffer_rows.frombytes(posting_rows.tobytes())
-        self.buffer_counts.frombytes(counts.tobytes())
-        if len(self.buffer_ids) > MAX_BUFFERED_POSTINGS:
-            self._add_posting_lists(self.write_buffer())
-            self._clear_buffer()
-
-    def _all_postings(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
-        """Return (term ids, rows, counts) of all postings."""
-        lists = (*self.posting_lists, self.write_buffer())
-        return (
-            np.concatenate([p.posting_ids() for p in lists]),
-            np.concatenate([p.rows for p in lists]),
-            np.concatenate([p.counts for p in lists]),
-        )
-
-    def write_buffer(self) -> PostingLists:
-        """Return the buffered postings as posting lists."""
-        ids, rows = np.array(self.buffer_ids, np.int32), np.array(self.buffer_rows, np.int32)
-        return build_posting_lists(ids, rows, np.array(self.buffer_counts, np.uint8))
-
-    def _clear_buffer(self) -> None:
-        self.buffer_ids, self.buffer_rows, self.buffer_counts = array("i"), array("i"), array("B")
-
-    def _add_posting_lists(self, new: PostingLists) -> None:
-        """Append posting lists; neighbors are merged until each is at least twice as large as the next."""
-        stack = [*self.posting_lists, new]
-        while len(stack) > 1 and len(stack[-2].rows) < 2 * len(stack[-1].rows):
-            b, a = stack.pop(), stack.pop()
-            stack.append(
-                build_posting_lists(
-                    np.concatenate([a.posting_ids(), b.posting_ids()]),
-                    np.concatenate([a.rows, b.rows]),
-                    np.concatenate([a.counts, b.counts]),
-                )
-            )
-        self.posting_lists = tuple(stack)
+        self.postings.add(posting_ids, posting_rows, counts)
 
 
 def _unmoved(

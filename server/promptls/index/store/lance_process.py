@@ -23,9 +23,7 @@ from promptls.index.workers.messages import (
     Response,
     RowsResult,
     StoreFailure,
-    read_frame,
-    request_decoder,
-    write_frame,
+    serve_requests,
 )
 
 _RESOURCE_ERRORS = {
@@ -124,8 +122,7 @@ def main() -> None:
     os.dup2(2, 1)  # output of libraries goes to the log, not into the frames
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     process = StoreProcess()
-    while (body := read_frame(requests)) is not None:
-        write_frame(responses, process.handle(request_decoder.decode(body)))
+    serve_requests(requests, responses, process.handle)
 
 
 if __name__ == "__main__":

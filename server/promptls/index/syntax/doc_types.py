@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from promptls.index.syntax.imports import Names, parse_imports
-from promptls.index.syntax.source_text import SourceText
+from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import Language
 
 RETURN_VALUE = "()"

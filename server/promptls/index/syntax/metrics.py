@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from promptls.index.syntax.source_text import SourceText
+from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import Language
 from promptls.languages.kinds import CALLABLE_KINDS, SPACE_KINDS
 

@@ -11,11 +11,9 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from promptls.index.syntax import doc_comments, names
-from promptls.index.syntax.captures import CaptureCache, Captures, run_queries
 from promptls.index.syntax.definitions import scan_definitions
 from promptls.index.syntax.doc_types import documented_imports
 from promptls.index.syntax.imports import parse_imports
-from promptls.index.syntax.incremental import VersionedCache
 from promptls.index.syntax.metrics import (
     TRAITS,
     cyclomatic_complexities,
@@ -24,15 +22,17 @@ from promptls.index.syntax.metrics import (
     innermost_definitions,
     is_exported,
 )
-from promptls.index.syntax.queries import CompiledQueries
 from promptls.index.syntax.references import DeclarationCache, EncodedReferences, ReferenceCache, find_references
 from promptls.index.syntax.signature import body_start_line, is_constructor, signature_between
-from promptls.index.syntax.source_text import SourceText
 from promptls.index.syntax.symbol_builder import SINGLE_STATEMENT_KINDS, Extent, SymbolDraft, finish_drafts
+from promptls.index.syntax.tree_sitter.captures import CaptureCache, Captures, run_queries
+from promptls.index.syntax.tree_sitter.incremental import VersionedCache
+from promptls.index.syntax.tree_sitter.queries import CompiledQueries
+from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import Language
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, TITLED_KINDS, TYPE_KINDS
 from promptls.model import Import, Span, Symbol
-from promptls.util.truncate import truncate_words
+from promptls.util.text.truncate import truncate_words
 
 if TYPE_CHECKING:
     from tree_sitter import Tree

@@ -14,11 +14,11 @@ from itertools import islice
 
 from msgspec import Struct
 
-from promptls.index.syntax.captures import Captures
 from promptls.index.syntax.doc_types import documented_types
-from promptls.index.syntax.incremental import VersionedCache
 from promptls.index.syntax.names import reference_name
-from promptls.index.syntax.source_text import SourceText
+from promptls.index.syntax.tree_sitter.captures import Captures
+from promptls.index.syntax.tree_sitter.incremental import VersionedCache
+from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.index.syntax.type_hints import Declarations, parse_declaration
 from promptls.languages import LANGUAGES, Language
 from promptls.model import IMPLEMENT, PROSE, USE

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from promptls.index.syntax.source_text import SourceText
+from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import Language
-from promptls.util.truncate import truncate_words
+from promptls.util.text.truncate import truncate_words
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from promptls.index.syntax import doc_comments, signature
-from promptls.index.syntax.source_text import SourceText
+from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import Language
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS
 

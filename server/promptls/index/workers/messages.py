@@ -6,6 +6,7 @@ Each request has exactly one response.  Messages contain plain values only, no o
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import BinaryIO, Literal
 
 import msgspec
@@ -50,6 +51,7 @@ class ScanText(Struct, frozen=True, tag=True, array_like=True):
     path: str
     text: str
     plain: bool = False
+    language: str = ""  # of a document that is not a file; otherwise its path and text decide
 
 
 class ForgetDocument(Struct, frozen=True, tag=True, array_like=True):
@@ -166,6 +168,26 @@ class CompactTable(Struct, frozen=True, tag=True, array_like=True):
     drop_old_versions: bool = False
 
 
+class OpenReranker(Struct, frozen=True, tag=True, array_like=True):
+    """Load a reranking model, the first message to the reranker process."""
+
+    model: str
+
+
+class ScoreTexts(Struct, frozen=True, tag=True, array_like=True):
+    """Score the relevance of texts to a query."""
+
+    query: str
+    texts: tuple[str, ...]
+
+
+class TextScores(Struct, frozen=True, tag=True, array_like=True):
+    """Response to ScoreTexts: one score for each text, or the reason why there are none."""
+
+    scores: tuple[float, ...]
+    problem: str = ""
+
+
 class RowsResult(Struct, frozen=True, tag=True, array_like=True):
     """Response to ReadRows."""
 
@@ -181,7 +203,7 @@ class StoreFailure(Struct, frozen=True, tag=True, array_like=True):
 
 
 class Acknowledged(Struct, frozen=True, tag=True, array_like=True):
-    """Response to Configure (with dimension and problem) and ForgetDocument."""
+    """Response to Configure (with dimension and problem), OpenReranker (with problem) and ForgetDocument."""
 
     dimension: int = 0
     problem: str = ""
@@ -201,6 +223,8 @@ Request = (
     | ReadRows
     | AddRows
     | CompactTable
+    | OpenReranker
+    | ScoreTexts
 )
 Response = (
     ScanResult
@@ -212,6 +236,7 @@ Response = (
     | RowsResult
     | StoreFailure
     | Acknowledged
+    | TextScores
 )
 
 _LENGTH_PREFIX = struct.Struct("<I")
@@ -220,13 +245,13 @@ request_decoder: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Requ
 response_decoder: msgspec.msgpack.Decoder[Response] = msgspec.msgpack.Decoder(Response)
 
 
-def encode_frame(message: Request | Response) -> bytes:
+def encode_frame(message: Struct) -> bytes:
     """Encode a message as a frame with a length prefix."""
     body = _encoder.encode(message)
     return _LENGTH_PREFIX.pack(len(body)) + body
 
 
-def write_frame(stream: BinaryIO, message: Request | Response) -> None:
+def write_frame(stream: BinaryIO, message: Struct) -> None:
     """Write a message and flush."""
     stream.write(encode_frame(message))
     stream.flush()
@@ -240,3 +265,12 @@ def read_frame(stream: BinaryIO) -> bytes | None:
     size = _LENGTH_PREFIX.unpack(prefix)[0]
     body = stream.read(size)
     return body if len(body) == size else None
+
+
+def serve_requests(requests: BinaryIO, responses: BinaryIO, handle: Callable[[Request], Response]) -> None:
+    """Answer requests until one of the pipes is closed, as it is when the server ends."""
+    while (body := read_frame(requests)) is not None:
+        try:
+            write_frame(responses, handle(request_decoder.decode(body)))
+        except BrokenPipeError:
+            return

@@ -24,6 +24,7 @@ from promptls.index.config import IndexConfig
 from promptls.index.workers.messages import (
     Acknowledged,
     Configure,
+    OpenReranker,
     OpenTable,
     Request,
     Response,
@@ -83,7 +84,9 @@ class PoolClosedError(Exception):
 class WorkerChannel:
     """One helper process and the communication with it.  Used by one thread at a time."""
 
-    def __init__(self, configure: Configure | OpenTable, background: bool, module: str = WORKER_MODULE) -> None:
+    def __init__(
+        self, configure: Configure | OpenTable | OpenReranker, background: bool, module: str = WORKER_MODULE
+    ) -> None:
         self._configure = configure
         self._module = module
         self._background = background
@@ -171,8 +174,14 @@ class WorkerChannel:
             self.stop()
             raise WorkerError(f"the worker sent an invalid response: {error}") from error
 
+    def kill(self) -> None:
+        """Kill the process from any thread; the running call ends, and `stop` cleans up."""
+        process = self._process
+        if process is not None:
+            process.kill()
+
     def stop(self) -> None:
-        """Kill the process, if any."""
+        """Kill the process, if any, and close its pipes."""
         process, self._process = self._process, None
         if process is not None:
             kill_process(process)
@@ -315,8 +324,6 @@ class WorkerPool:
         kill_prestarted()
         for channel in self._channels:
             channel.closed = True
-            process = channel._process
-            if process is not None:
-                process.kill()
+            channel.kill()
         for thread in self._threads:
             thread.join(2.0)

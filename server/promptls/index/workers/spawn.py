@@ -11,8 +11,11 @@ import sys
 import threading
 from pathlib import Path
 
+from promptls.util.termination import add_cleanup
+
 WORKER_MODULE = "promptls.index.workers.worker"
 STORE_MODULE = "promptls.index.store.lance_process"
+RERANKER_MODULE = "promptls.index.workers.reranker_process"
 
 _IMPORT_ROOT = Path(__file__).parents[3]
 """Working directory of helpers: `-m` imports from it first, so it must not be a workspace."""
@@ -35,6 +38,7 @@ def spawn_process(module: str, background: bool) -> subprocess.Popen[bytes]:
 def prestart_worker() -> None:
     """Start a worker early if there is more than one core."""
     if (os.cpu_count() or 1) > 1:
+        add_cleanup(kill_prestarted)
         with _lock:
             _prestarted.append(_start_process(WORKER_MODULE))
 

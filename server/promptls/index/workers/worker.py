@@ -23,9 +23,9 @@ from promptls.index.files.read import FileContent, FileLimits, UnreadableFile, f
 from promptls.index.prescan.lexer import prescan
 from promptls.index.search.interning import RunInterner, TermExtractor
 from promptls.index.search.row_batch import RowBatch, quantize
-from promptls.index.syntax.grammars import GRAMMAR_SOURCES
 from promptls.index.syntax.parse import ParseResult, parse_as_text, parse_source
 from promptls.index.syntax.structural_search import find_matches, parse_pattern
+from promptls.index.syntax.tree_sitter.grammars import GRAMMAR_SOURCES
 from promptls.index.workers.memory import LARGE_MALLOC_THRESHOLD, limit_memory
 from promptls.index.workers.messages import (
     Acknowledged,
@@ -47,9 +47,7 @@ from promptls.index.workers.messages import (
     ScanResult,
     ScanText,
     TermsResult,
-    read_frame,
-    request_decoder,
-    write_frame,
+    serve_requests,
 )
 from promptls.languages import language_of
 from promptls.model import Span, encode_outline
@@ -121,7 +119,7 @@ class Worker:
             stat = file_stat(path)
             size, mtime_ns = stat or (0, 0)
             return FileScan(path, size, mtime_ns, skip_reason=content.reason, deleted=stat is None)
-        parsed = self._parse(path, content.text, None, as_text)
+        parsed = self._parse(language_of(path, content.text), content.text, None, as_text)
         self.batch_texts.update(parsed.chunk_texts)
         return FileScan(
             path, content.size, content.mtime_ns, content_hash(content.text), encode_outline(parsed.outline)
@@ -134,7 +132,8 @@ class Worker:
                 yield path, content.text
 
     def _scan_document(self, request: ScanText) -> FileScan:
-        parsed = self._parse(request.path, request.text, self.documents.get(request.path), request.plain, edited=True)
+        language = request.language or language_of(request.path, request.text)
+        parsed = self._parse(language, request.text, self.documents.get(request.path), request.plain, edited=True)
         self.documents[request.path] = parsed
         return FileScan(
             request.path, content_hash=content_hash(request.text), encoded_outline=encode_outline(parsed.outline)
@@ -161,12 +160,10 @@ class Worker:
         return MatchResult(tuple(files), tuple(languages))
 
     def _parse(
-        self, path: str, text: str, previous: ParseResult | None, as_text: bool, edited: bool = False
+        self, language: str, text: str, previous: ParseResult | None, as_text: bool, edited: bool = False
     ) -> ParseResult:
-        language = language_of(path, text)
         if as_text:
             return parse_as_text(text, language, "the grammar hung or crashed on this text")
-
         return parse_source(text, language, previous, grammar_sources=self.grammar_order, incremental=edited)
 
     def _extract_terms(self, keys: tuple[bytes, ...]) -> RowBatch:
@@ -200,8 +197,7 @@ def main() -> None:
     os.dup2(devnull, 0)
     worker = Worker()
     preload()
-    while (body := read_frame(requests)) is not None:
-        write_frame(responses, worker.handle(request_decoder.decode(body)))
+    serve_requests(requests, responses, worker.handle)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from promptls.util.truncate import truncate_words
+from promptls.util.text.truncate import truncate_words
 
 TextPairs = tuple[tuple[str, str], ...]
 

@@ -21,7 +21,7 @@ from promptls.knowledge.rules.filters import (
     parse_filter,
 )
 from promptls.model import Problem, Root
-from promptls.util.regex import RegexError
+from promptls.util.text.regex import RegexError
 
 MAX_PRIORITY = 100
 """Largest absolute value of the front matter's `priority`; keeps numbers comparable across files."""

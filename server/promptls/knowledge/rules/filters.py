@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from promptls.index import match_globs
 from promptls.knowledge.rules.frontmatter import FrontMatter, Value, as_list
 from promptls.languages import LANGUAGES, language_named
-from promptls.util.regex import Regex
+from promptls.util.text.regex import Regex
 
 MAX_GLOBS = 64
 """Maximum number of globs of a rule, after brace expansion; bounds the time."""

@@ -82,7 +82,7 @@ FORTRAN = Language(
 
 OBJECTIVE_C = Language(
     name="objc",
-    aliases=("objective-c", "objectivec", "objective-cpp", "objectivecpp"),
+    aliases=("objective-c", "objectivec", "objcpp", "objective-cpp", "objectivecpp"),
     extensions=("m", "mm"),
     shared_extensions=(("h", r"^[ \t]*(?:@(?:interface|protocol|implementation|class|import)\b|#[ \t]*import\b)"),),
     pack_grammar="objc",

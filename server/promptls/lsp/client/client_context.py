@@ -9,8 +9,8 @@ import time
 from msgspec import structs
 from pygls.exceptions import JsonRpcException
 
-from promptls.api import params as protocol
-from promptls.api.params import InvalidParams
+from promptls.api.messages import params as protocol
+from promptls.api.messages.params import InvalidParams
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.transport.jsonrpc import to_json
 from promptls.model import CancelToken

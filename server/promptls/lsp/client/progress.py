@@ -11,7 +11,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
-from promptls.api.params import Json
+from promptls.api.messages.params import Json
 
 
 class IndexingProgress:

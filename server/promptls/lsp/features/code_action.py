@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.api import params as protocol
-from promptls.api.params import Json
+from promptls.api.messages import params as protocol
+from promptls.api.messages.params import Json
 from promptls.lsp.features.diagnostics import diagnostic, diagnostic_code
 from promptls.lsp.handlers import OPEN_PROMPT_COMMAND
 from promptls.lsp.session import DocumentAnalysis, PromptDocumentSession
@@ -22,7 +22,7 @@ def code_actions(
     session: PromptDocumentSession, params: protocol.CodeActionParams, token: CancelToken
 ) -> list[Json] | None:
     """Return the quick fixes for the mentions in a range, and the action that builds the prompt."""
-    analysis = session.analyze(params.text_document.uri, token)
+    analysis = session.analyze(params.text_document.uri, token, exact=True)
     if analysis is None:
         return None
     only = params.context.only

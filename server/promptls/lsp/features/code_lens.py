@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from promptls.api import params as protocol
-from promptls.api.params import Json
+from promptls.api.messages import params as protocol
+from promptls.api.messages.params import Json
 from promptls.lsp.handlers import COPY_PROMPT_COMMAND, OPEN_PROMPT_COMMAND
 from promptls.lsp.session import DocumentAnalysis, PromptDocumentSession
 from promptls.model import CancelToken
-from promptls.util.plural import plural
+from promptls.util.text.plural import plural
 
 
 def code_lenses(session: PromptDocumentSession, params: protocol.Document, token: CancelToken) -> list[Json] | None:

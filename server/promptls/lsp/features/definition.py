@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from promptls.api import params as protocol
-from promptls.api.locations import editor_location, uri_of
-from promptls.api.params import Json
+from promptls.api.messages import params as protocol
+from promptls.api.messages.locations import editor_location, uri_of
+from promptls.api.messages.params import Json
 from promptls.index import is_virtual
 from promptls.lsp.session import PromptDocumentSession, span_range
 from promptls.model import CancelToken

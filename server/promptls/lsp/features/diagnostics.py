@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptls.api.params import Json
+from promptls.api.messages.params import Json
 from promptls.lsp.session import DocumentAnalysis
 from promptls.model import MentionOutcome
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from promptls.api import params as protocol
-from promptls.api.params import Json
+from promptls.api.messages import params as protocol
+from promptls.api.messages.params import Json
 from promptls.lsp.features.inlay_hint import cost_label
 from promptls.lsp.session import PromptDocumentSession
 from promptls.model import CancelToken

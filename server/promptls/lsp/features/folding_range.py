@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from promptls.api import params as protocol
-from promptls.api.params import Json
+from promptls.api.messages import params as protocol
+from promptls.api.messages.params import Json
 from promptls.lsp.session import PromptDocumentSession, offset_range
 from promptls.model import CancelToken
-from promptls.util.line_index import LineIndex
+from promptls.util.text.line_index import LineIndex
 
 _FENCE = re.compile(r"^<(/?)context-([0-9a-f]{6,})\b([^\n]*?)(/?)>$", re.MULTILINE)
 

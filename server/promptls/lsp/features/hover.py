@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from promptls.api import params as protocol
-from promptls.api.params import Json
+from promptls.api.messages import params as protocol
+from promptls.api.messages.params import Json
 from promptls.lsp.session import DocumentAnalysis, PromptDocumentSession
 from promptls.model import CancelToken, MentionOutcome
 
@@ -27,7 +27,7 @@ _STATED_BY_REASON = ("ambiguous", "unresolved")
 
 def hover(session: PromptDocumentSession, params: protocol.DocumentPosition, token: CancelToken) -> Json | None:
     """Return the hover for the mention at a position."""
-    analysis = session.analyze(params.text_document.uri, token)
+    analysis = session.analyze(params.text_document.uri, token, exact=True)
     outcome = analysis.mention_at(params.position) if analysis is not None else None
     if analysis is None or outcome is None:
         return None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from promptls.api import params as protocol
-from promptls.api.params import InvalidParams, Json
+from promptls.api.messages import params as protocol
+from promptls.api.messages.params import InvalidParams, Json
 from promptls.lsp.session import PromptDocumentSession
 from promptls.mentions.extent import find_mentions
 from promptls.model import CancelToken

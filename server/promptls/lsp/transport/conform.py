@@ -23,7 +23,7 @@ from lsprotocol import types as lsp
 from lsprotocol.validators import INTEGER_MAX_VALUE, INTEGER_MIN_VALUE
 from msgspec import Struct
 
-from promptls.api.params import Json
+from promptls.api.messages.params import Json
 
 DEFAULTS: dict[tuple[type, str], Any] = {
     (lsp.InitializeParams, "capabilities"): {},

@@ -17,7 +17,7 @@ from pygls.io_ import StdoutWriter
 from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.protocol.json_rpc import JsonRPCRequestMessage
 
-from promptls.api.params import Json
+from promptls.api.messages.params import Json
 from promptls.lsp.handlers import LSP_FEATURES
 from promptls.lsp.transport.conform import InvalidMessage, conform
 

@@ -12,8 +12,11 @@ from itertools import islice
 from promptls.git import revisions
 from promptls.knowledge.project.layers import LAYER_DESCRIPTIONS, layer_of
 from promptls.mentions.completion.fuzzy import MatchTier
+from promptls.mentions.completion.index import fold_case
 from promptls.mentions.completion.items import CompletionQuery
-from promptls.util.plural import plural
+from promptls.mentions.resolvers.team import split_repository
+from promptls.model import Problem
+from promptls.util.text.plural import plural
 
 MAX_COMMITS = 200
 """Number of latest commits that completion chooses from."""
@@ -23,6 +26,9 @@ COMMIT_ID_LENGTH = 10
 
 MAX_SCANNED_FILES = 20_000
 """Maximum number of files whose layer or extension is determined; keeps completion fast."""
+
+MAX_TEAM_VALUES = 500
+"""Maximum number of files or symbols of a team repository that completion chooses from."""
 
 MAX_GLOBS = 20
 """Maximum number of file extensions that are offered as globs."""
@@ -77,3 +83,33 @@ def diagnostics_values(query: CompletionQuery) -> Values:
     counts = Counter(diagnostic.path for diagnostic in query.context.client.diagnostics)
     for path, count in counts.most_common():
         yield query.snapshot.label(path), plural(count, "diagnostic")
+
+
+def team_values(query: CompletionQuery, typed: str) -> tuple[str, Values]:
+    """Return the repository that is typed already with its separator, and the values that may follow it.
+
+    These are the repositories, else the files of one, else its symbols, or those of one of its files.
+    """
+    team = query.context.services.team
+    repositories = team.repositories() if team is not None else Problem("")
+    if team is None or isinstance(repositories, Problem):
+        return "", iter(())
+    repository, rest = split_repository(typed, repositories)
+    if repository is None or not rest:
+        return "", ((r.name, f"{r.label}, {r.age()}") for r in repositories)
+    names = team.files(repository.name)
+    if isinstance(names, Problem) or rest[0] == ":":
+        return "", iter(())
+    path, sign, name = rest[1:].partition("#")
+    if rest[0] == "#":
+        return f"{repository.name}#", _containing(rest[1:], ((n, p) for p, defined in names.items() for n in defined))
+    if sign:
+        return f"{repository.name}/{path}#", _containing(name, ((n, path) for n in names.get(path, ())))
+    counted = ((p, plural(len(defined), "definition")) for p, defined in names.items())
+    return f"{repository.name}/", _containing(path, counted)
+
+
+def _containing(typed: str, values: Values) -> Values:
+    """Yield the first values that contain the typed text, because a repository can have very many."""
+    typed = fold_case(typed)
+    return islice((value for value in values if typed in fold_case(value[0])), MAX_TEAM_VALUES)

@@ -14,11 +14,11 @@ from promptls.mentions.completion.index import fold_case
 from promptls.mentions.completion.items import CompletionItem, CompletionQuery
 from promptls.mentions.completion.paths import complete_path
 from promptls.mentions.completion.symbols import complete_symbol, complete_symbol_in_file
-from promptls.mentions.format import format_argument_mention, mention_to_argument
+from promptls.mentions.kinds import MentionKind
 from promptls.mentions.path_lookup import find_roots, split_root
-from promptls.mentions.registry import MentionKind
 from promptls.mentions.resolvers.relations import split_call_path
 from promptls.mentions.resolvers.symbol import split_scope
+from promptls.mentions.syntax.format import format_argument_mention, mention_to_argument
 
 MAX_FOLDERS = 10
 """Maximum number of folders offered before other values of an argument."""
@@ -47,6 +47,9 @@ def complete_argument(query: CompletionQuery, kind: MentionKind, head: str, argu
             yield from _matching(kind, head, "", argument, argument_values.layer_values(query))
         case "diagnostics":
             yield from _matching(kind, head, "", argument, argument_values.diagnostics_values(query))
+        case "team":
+            before, values = argument_values.team_values(query, argument)
+            yield from _matching(kind, head, before, argument.removeprefix(before), values)
         case "glob":
             yield from _matching(kind, head, "", argument, argument_values.glob_values(query))
             yield from _paths(query, head, argument, "folder", "**")

@@ -27,9 +27,10 @@ from promptls.mentions.completion.symbols import (
     has_scope,
 )
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.lexer import token_at_end
-from promptls.mentions.registry import KindRegistry, MentionKind, registry
-from promptls.mentions.token import MentionToken
+from promptls.mentions.kinds import KindRegistry, MentionKind
+from promptls.mentions.registry import registry
+from promptls.mentions.syntax.lexer import token_at_end
+from promptls.mentions.syntax.token import MentionToken
 
 _RELATIVE = re.compile(r"(?:\.\.?/)+")
 

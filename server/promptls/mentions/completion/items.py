@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from promptls.index import Snapshot
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.grammar import Keywords
-from promptls.mentions.registry import KindRegistry
+from promptls.mentions.kinds import KindRegistry
+from promptls.mentions.syntax.grammar import Keywords
 from promptls.model import Symbol, decode_symbol_names
 from promptls.model.prompt_documents import is_prompt_document
 

@@ -15,10 +15,10 @@ from promptls.mentions.completion.fuzzy import MIN_SUBSEQUENCE_LENGTH, FuzzyInde
 from promptls.mentions.completion.index import fold_case
 from promptls.mentions.completion.items import CompletionItem, CompletionQuery, estimate_tokens
 from promptls.mentions.completion.string_table import JUMP
-from promptls.mentions.format import format_mention
 from promptls.mentions.path_lookup import mention_for
+from promptls.mentions.syntax.format import format_mention
 from promptls.model import Root
-from promptls.util.plural import plural
+from promptls.util.text.plural import plural
 
 MAX_LISTED_SYMBOLS = 20
 """Top-level symbols in the documentation of a file item; keeps the popup below one screen."""

@@ -17,9 +17,9 @@ from promptls.mentions.completion.index import fold_case
 from promptls.mentions.completion.items import CompletionItem, CompletionQuery
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.extent import find_mentions, mention_end
-from promptls.mentions.format import format_argument_mention, format_mention
-from promptls.mentions.grammar import Keywords, full_argument, parse
-from promptls.mentions.token import MAX_LENGTH, MentionToken
+from promptls.mentions.syntax.format import format_argument_mention, format_mention
+from promptls.mentions.syntax.grammar import Keywords, full_argument, parse
+from promptls.mentions.syntax.token import MAX_LENGTH, MentionToken
 from promptls.model import Mention
 
 Part = Literal["path", "symbol", "lines", "argument"]

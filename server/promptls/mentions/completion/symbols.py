@@ -23,9 +23,9 @@ from promptls.mentions.completion.items import (
     file_symbols,
     symbol_names,
 )
-from promptls.mentions.format import format_mention
 from promptls.mentions.path_lookup import mention_for, resolve_files, sort_by_proximity
 from promptls.mentions.resolvers.symbol import Definition, candidate_names, filter_matching, split_name
+from promptls.mentions.syntax.format import format_mention
 from promptls.model import Symbol
 from promptls.model.prompt_documents import is_prompt_document
 
@@ -42,7 +42,7 @@ MIN_BEGINNING = 3
 """Minimum number of letters of each of two names that are typed without a capital letter: "taskret"."""
 
 _WORD_BOUNDARY = re.compile(r"(?<=\w)(?:_+(?=\w)|(?=[A-Z]))")
-"""Where a second name may begin: at a capital letter or after underscores."""
+"""Start of the second of two joined names: a capital letter, or a letter after underscores."""
 
 _PACKAGE_STEMS = frozenset({"__init__", "index", "mod", "lib", "init"})
 """Names without extension of the files that represent their folder."""

@@ -10,11 +10,18 @@ import re
 from collections.abc import Sequence
 
 from promptls.mentions.context import EditorDiagnostic, ResolveContext
-from promptls.mentions.grammar import full_argument
-from promptls.mentions.outcomes import empty, file_outcome, included, item_for_lines, unresolved, virtual_item
+from promptls.mentions.outcomes.constructors import (
+    empty,
+    file_outcome,
+    included,
+    item_for_lines,
+    unresolved,
+    virtual_item,
+)
 from promptls.mentions.path_lookup import access_denied_reason, files_in_scope
+from promptls.mentions.syntax.grammar import full_argument
 from promptls.model import Item, Mention, MentionOutcome, Origin, Problem, Span
-from promptls.util.plural import plural
+from promptls.util.text.plural import plural
 
 MAX_OPEN_DOCUMENTS = 50
 """Maximum number of documents of "@open" and "@visible"."""
@@ -63,7 +70,7 @@ def resolve_selection(mention: Mention, context: ResolveContext) -> MentionOutco
 def resolve_open(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve "@open" to all documents open in the editor."""
     if not context.client.open_documents:
-        return empty(mention, "No document of the workspace is open in the editor.")
+        return empty(mention, "No document is open in the editor.")
     return _documents_outcome(mention, context, context.client.open_documents, "open")
 
 

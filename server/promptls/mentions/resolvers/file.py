@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from promptls.index import file_stat, folder_exists, from_uri
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.grammar import is_package_like, is_path_like
-from promptls.mentions.outcomes import ambiguous_paths, file_outcome, refused, unresolved, with_note
+from promptls.mentions.outcomes.constructors import ambiguous_paths, file_outcome, refused, unresolved, with_note
+from promptls.mentions.outcomes.suggestions import suggest_by_stem, suggest_exact_symbol, suggest_path
 from promptls.mentions.path_lookup import (
     PathMatches,
     find_files,
@@ -25,10 +25,11 @@ from promptls.mentions.path_lookup import (
     sort_by_proximity,
 )
 from promptls.mentions.resolvers import file_sets, folder
-from promptls.mentions.suggest import suggest_by_stem, suggest_path
+from promptls.mentions.syntax.grammar import is_package_like, is_path_like
 from promptls.model import Mention, MentionOutcome
 
 _WEB_SCHEMES = ("http", "https", "ftp")
+_WEB_ADDRESSES = tuple(f"{scheme}://" for scheme in _WEB_SCHEMES)
 
 
 def resolve(mention: Mention, context: ResolveContext) -> MentionOutcome:
@@ -111,11 +112,17 @@ def _resolve_as_folder(mention: Mention, context: ResolveContext) -> MentionOutc
 
 def _resolve_unknown_root(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve "@x:y" without a root x: a URI, or a file name with a colon."""
-    if mention.root in _WEB_SCHEMES:
+    if mention.root in _WEB_SCHEMES or mention.target.startswith(_WEB_ADDRESSES):
         return refused(mention, "Cannot include web pages; promptls reads local files only.")
-    if mention.root == "file":
-        path = from_uri(f"file:{mention.target}") or ""
-        return with_note(resolve(replace(mention, target=path, root=""), context), mention, "")
+    uri_path = from_uri(f"file:{mention.target}") if mention.root == "file" else None
+    if uri_path:
+        return with_note(resolve(replace(mention, target=uri_path, root=""), context), mention, "")
+    if mention.target.startswith("//"):  # a link to a file, also one of an editor: "vscode://file/src/a.py"
+        path = mention.target.removeprefix("//file").lstrip("/")
+        found = (resolve(replace(mention, target=target, root=""), context) for target in (f"/{path}", path))
+        outcome = next((o for o in found if o.status == "included"), None)
+        reason = f'"{mention.root}:" links are not read; write @ and the path of a file.'
+        return with_note(outcome, mention, "") if outcome else unresolved(mention, reason)
     with_colon = replace(mention, target=f"{mention.root}:{mention.target}", root="")
     outcome = resolve(with_colon, context)
     if outcome.status != "unresolved":
@@ -129,8 +136,17 @@ def _not_found(mention: Mention, context: ResolveContext, outside: bool) -> Ment
     if outside or absolute.startswith("~/") or (absolute.startswith("/") and file_stat(absolute) is not None):
         return refused(mention, f"{target} is outside of the workspace; mention a file inside.")
     if mention.lines is None and not is_path_like(target) and not is_package_like(target):
-        suggestion = suggest_by_stem(context, target)  # a word in prose resembles many names
+        # A word in prose resembles many names.
+        suggestion = suggest_by_stem(context, target) or _symbol_suggestion(mention, context)
     else:
         roots = find_roots(context.snapshot, mention.root)
-        suggestion = suggest_path(context, target, roots, is_package_like(target), mention.lines)
+        suggestion = _symbol_suggestion(mention, context) or suggest_path(
+            context, target, roots, is_package_like(target), mention.lines
+        )
     return unresolved(mention, f'File "{target}" not found in the workspace.', suggestion)
+
+
+def _symbol_suggestion(mention: Mention, context: ResolveContext) -> str:
+    """Return a mention of the symbol that was written like a file name; "" for none."""
+    is_word = not mention.root and mention.lines is None and not {"/", "\\"} & {*mention.target}
+    return suggest_exact_symbol(context, mention.target) if is_word else ""

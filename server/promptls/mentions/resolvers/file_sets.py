@@ -13,12 +13,12 @@ from promptls.index import VIRTUAL_SCHEME, Snapshot, match_globs, secret_reason
 from promptls.knowledge.project.layers import layer_of
 from promptls.knowledge.rules.filters import MAX_GLOBS, expand_braces
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.grammar import full_argument
-from promptls.mentions.line_syntax import LAST_LINE
-from promptls.mentions.outcomes import included, refused, unresolved, virtual_item
+from promptls.mentions.outcomes.constructors import included, refused, unresolved, virtual_item
 from promptls.mentions.path_lookup import access_denied_reason, files_below, find_roots, resolve_folders, split_root
+from promptls.mentions.syntax.grammar import full_argument
+from promptls.mentions.syntax.line_syntax import LAST_LINE
 from promptls.model import Item, Mention, MentionOutcome, Origin, Root, Span
-from promptls.util.plural import plural
+from promptls.util.text.plural import plural
 
 MAX_WHOLE_FILES = 12
 """Number of files up to which each file is an item of its own."""

@@ -13,8 +13,15 @@ from msgspec.structs import replace
 
 from promptls.index import folder_exists, secret_reason
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.line_syntax import LAST_LINE
-from promptls.mentions.outcomes import ambiguous_paths, file_outcome, included, refused, unresolved, with_note
+from promptls.mentions.outcomes.constructors import (
+    ambiguous_paths,
+    file_outcome,
+    included,
+    refused,
+    unresolved,
+    with_note,
+)
+from promptls.mentions.outcomes.suggestions import suggest_path
 from promptls.mentions.path_lookup import (
     access_denied_reason,
     find_files,
@@ -23,7 +30,7 @@ from promptls.mentions.path_lookup import (
     find_roots,
     mention_for,
 )
-from promptls.mentions.suggest import suggest_path
+from promptls.mentions.syntax.line_syntax import LAST_LINE
 from promptls.model import Item, Mention, MentionOutcome, Origin, Span
 
 MAX_FILES = 200

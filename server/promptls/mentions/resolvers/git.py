@@ -26,11 +26,11 @@ from promptls.mentions.file_changes import (
     unsaved_changes,
     working_tree_changes,
 )
-from promptls.mentions.outcomes import included, unresolved, virtual_item
+from promptls.mentions.outcomes.constructors import included, unresolved, virtual_item
 from promptls.mentions.path_lookup import access_denied_reason, find_roots
 from promptls.mentions.unified_diff import unified_diff
 from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Problem, Root, Span
-from promptls.util.plural import plural
+from promptls.util.text.plural import plural
 
 MAX_FILES = 100
 """Maximum number of files of one diff; further ones are only counted."""

@@ -10,23 +10,23 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from promptls.graph.call_paths import MIN_CERTAINTY, call_paths, callables_in, callees, callers
 from promptls.graph.definitions import definition_item, tests_of, used_names
 from promptls.graph.graph import GraphView
 from promptls.graph.nodes import Edge
 from promptls.graph.resolution.name_lookup import equivalent_definitions
 from promptls.graph.test_names import find_tests_named_after
+from promptls.graph.traversal.call_paths import MIN_CERTAINTY, call_paths, callables_in, callees, callers
 from promptls.index import OutlineRef
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.format import format_argument_mention, mention_to_argument
-from promptls.mentions.grammar import full_argument, is_path_like
-from promptls.mentions.outcomes import included, unresolved
+from promptls.mentions.outcomes.constructors import included, unresolved
 from promptls.mentions.path_lookup import resolve_folders, split_root
 from promptls.mentions.resolvers import file, symbol
 from promptls.mentions.resolvers.file_sets import file_set_outcome
+from promptls.mentions.syntax.format import format_argument_mention, mention_to_argument
+from promptls.mentions.syntax.grammar import full_argument, is_path_like
 from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Span
-from promptls.util.plural import plural
+from promptls.util.text.plural import plural
 
 MAX_ITEMS = 60
 """Maximum number of related definitions; further ones are only counted."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from promptls.knowledge import rules
 from promptls.knowledge.memory import relevance
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.outcomes import included, unresolved, virtual_item
+from promptls.mentions.outcomes.constructors import included, unresolved, virtual_item
 from promptls.mentions.path_lookup import access_denied_reason
 from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Span
-from promptls.util.plural import plural
+from promptls.util.text.plural import plural
 
 
 def resolve_rules(mention: Mention, context: ResolveContext) -> MentionOutcome:

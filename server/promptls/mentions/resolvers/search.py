@@ -6,15 +6,17 @@ import re
 import time
 from collections.abc import Callable, Iterator
 
+from msgspec.structs import replace
+
 from promptls.index import secret_reason
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.outcomes import included, item_for_lines, refused, unresolved
+from promptls.mentions.outcomes.constructors import included, item_for_lines, refused, unresolved
 from promptls.mentions.path_lookup import files_in_scope, sort_by_proximity
 from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Problem, Span
 from promptls.retrieval import retrieve
 from promptls.retrieval.query import parse_query
-from promptls.util.plural import plural
-from promptls.util.regex import Regex, RegexError
+from promptls.util.text.plural import plural
+from promptls.util.text.regex import Regex, RegexError
 
 MAX_REGIONS = 12
 """Maximum number of regions of one semantic search; they compete for the budget of explicit items."""
@@ -62,9 +64,9 @@ def resolve_codebase(mention: Mention, context: ResolveContext) -> MentionOutcom
     scope = _search_scope(mention, context)
     if isinstance(scope, MentionOutcome):
         return scope
-    ranked = retrieve(
-        parse_query(query), context.snapshot, index, context.services.strategy, context.token, scope
-    ).items
+    # A reranking model would take too long after each keystroke.
+    strategy = replace(context.services.strategy, second_stage=context.cache is None)
+    ranked = retrieve(parse_query(query), context.snapshot, index, strategy, context.token, scope).items
     best = [i for i in ranked if i.score >= MIN_RELATIVE_SCORE * max(1e-9, ranked[0].score)][:MAX_REGIONS]
     items = [Item(i.path, i.span, i.kind, Origin.MENTION, 1.0, i.symbol, i.reasons) for i in best]
     if not items:

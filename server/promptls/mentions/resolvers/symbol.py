@@ -16,10 +16,9 @@ from promptls.index import OutlineRef, Snapshot
 from promptls.knowledge.project.file_kind import is_test_path
 from promptls.languages import implementation_paths
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.format import format_mention
-from promptls.mentions.line_syntax import is_line_range
 from promptls.mentions.occurrences import find_occurrences, occurrence_mentions
-from promptls.mentions.outcomes import MAX_CANDIDATES, ambiguous, included, refused, unresolved
+from promptls.mentions.outcomes.constructors import MAX_CANDIDATES, ambiguous, included, refused, unresolved
+from promptls.mentions.outcomes.suggestions import suggest_symbol
 from promptls.mentions.path_lookup import (
     access_denied_reason,
     files_below,
@@ -31,10 +30,11 @@ from promptls.mentions.path_lookup import (
     sort_by_proximity,
 )
 from promptls.mentions.resolvers import file
-from promptls.mentions.suggest import suggest_symbol
-from promptls.mentions.symbol_spelling import Spelling, spellings
+from promptls.mentions.syntax.format import format_mention
+from promptls.mentions.syntax.line_syntax import is_line_range
+from promptls.mentions.syntax.symbol_spelling import Spelling, spellings
 from promptls.model import Item, Mention, MentionOutcome, Origin, Problem, Symbol
-from promptls.util.plural import plural
+from promptls.util.text.plural import plural
 
 _SEPARATOR = re.compile(r"::|\.|#")
 

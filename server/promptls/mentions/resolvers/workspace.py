@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.outcomes import unresolved
+from promptls.mentions.outcomes.constructors import unresolved
 from promptls.mentions.path_lookup import find_roots
 from promptls.mentions.resolvers import file, folder
 from promptls.model import Mention, MentionOutcome

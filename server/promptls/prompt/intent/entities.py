@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from promptls.languages import FILE_EXTENSIONS
 from promptls.prompt.intent.question_type import QuestionType
 from promptls.prompt.intent.tokenize import MAX_QUESTION_CHARACTERS, TokenizedQuestion
 from promptls.prompt.intent.types import Entity
@@ -30,10 +31,7 @@ _SYMBOL_SCOPE = re.compile(
     r"\b(?:this|the selected|current) (?:function|method|class|type|struct|hook|component|test|line)\b|这个函数|この関数",
     re.I,
 )
-_EXTENSIONS = (
-    "py pyi js mjs cjs ts tsx jsx vue svelte go rs java kt kts c h cc cpp hpp cs rb php swift scala lua sh ex exs hs ml sql md rst txt adoc "
-    "toml yaml yml json jsonc ini cfg conf env xml html css scss less lock gradle tf proto el vim ipynb dart r jl zig nix graphql mod sum csv log"
-).replace(" ", "|")
+_EXTENSIONS = "|".join(map(re.escape, sorted(FILE_EXTENSIONS)))
 # The look-behind starts a match at the beginning of a run of letters only, which keeps the time linear.
 _PATH = re.compile(rf"(?<![\w.-])(?:\w[\w.-]*/)+[\w.-]+|(?<![\w.-])[\w.-]*\w\.(?:{_EXTENSIONS})\b(?![\w(])")
 _ABBREVIATION = re.compile(

@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from promptls.prompt.pack import PackedItem
+from promptls.prompt.packing.pack import PackedItem
 from promptls.prompt.rendering.renderer import Renderer
 
 SectionPlacement = Literal["instructions", "context", "task"]

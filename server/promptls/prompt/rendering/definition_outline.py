@@ -16,7 +16,7 @@ from promptls.model import FileText, Item, RenderedItem, Span, Symbol
 from promptls.prompt.rendering.forms import ItemForms
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.sanitize import redact
-from promptls.util.plural import plural
+from promptls.util.text.plural import plural
 
 MAX_MEMBERS = 5
 """Maximum number of members shown of a type: those that the most files mention, in the order of the file."""

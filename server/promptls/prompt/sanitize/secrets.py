@@ -11,18 +11,18 @@ from __future__ import annotations
 import re
 
 from promptls.index import VIRTUAL_SCHEME, secret_kind
-from promptls.prompt.sanitize.assignments import find_named_values
-from promptls.prompt.sanitize.columns import find_column_values
-from promptls.prompt.sanitize.credentials import find_credentials
-from promptls.prompt.sanitize.file_values import find_file_values
+from promptls.prompt.sanitize.detectors.assignments import find_named_values
+from promptls.prompt.sanitize.detectors.columns import find_column_values
+from promptls.prompt.sanitize.detectors.credentials import find_credentials
+from promptls.prompt.sanitize.detectors.file_values import find_file_values
+from promptls.prompt.sanitize.detectors.logins import find_logins
+from promptls.prompt.sanitize.detectors.manifests import find_manifest_values
+from promptls.prompt.sanitize.detectors.private_keys import find_private_keys
+from promptls.prompt.sanitize.detectors.siblings import find_sibling_values
+from promptls.prompt.sanitize.detectors.token_patterns import MIN_TOKEN_CHARACTERS, find_tokens
 from promptls.prompt.sanitize.findings import Finding
-from promptls.prompt.sanitize.logins import find_logins
-from promptls.prompt.sanitize.manifests import find_manifest_values
 from promptls.prompt.sanitize.place import place_of
-from promptls.prompt.sanitize.private_keys import find_private_keys
 from promptls.prompt.sanitize.rule_index import searchable
-from promptls.prompt.sanitize.siblings import find_sibling_values
-from promptls.prompt.sanitize.token_patterns import MIN_TOKEN_CHARACTERS, find_tokens
 
 _DIFF_SUFFIX = re.compile(r" \([^()]*\)$")
 """End of the name of a diff: "promptls:a/.env (diff)"."""

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from promptls.graph.call_paths import callers
 from promptls.graph.definitions import call_sites, definition_item, used_names
 from promptls.graph.graph import GraphView
 from promptls.graph.test_names import find_tests_named_after
+from promptls.graph.traversal.call_paths import callers
 from promptls.index import OutlineRef
 from promptls.languages.kinds import CALLABLE_KINDS
 from promptls.mentions.context import ResolveContext
@@ -60,9 +60,12 @@ class FileChange(Struct, frozen=True):
 
 
 def items_of_changes(diffs: Sequence[Item], context: ResolveContext) -> list[Item]:
-    """Return the items of the changes that diffs describe, most important first."""
+    """Return the items of the changes that diffs describe, most important first.
+
+    They are the same in any order of the diffs, although their number is limited.
+    """
     view = context.graph
-    changes = [parse_change(item.subject, _text_of(item, context)) for item in diffs]
+    changes = sorted((parse_change(item.subject, _text_of(item, context)) for item in diffs), key=_sort_key)
     definitions: dict[OutlineRef, None] = {}
     items: list[Item] = []
     for change in changes:
@@ -75,6 +78,10 @@ def items_of_changes(diffs: Sequence[Item], context: ResolveContext) -> list[Ite
     changed_files = {change.path for change in changes}
     uses = list(_uses_of_removed(changes, view))[:MAX_REMOVED_USES]
     return [*items, *uses, *_tests(refs, changed_files, view, context), *_callers(refs, view)]
+
+
+def _sort_key(change: FileChange) -> tuple[str, tuple[int, ...], tuple[str, ...]]:
+    return change.path, change.lines, change.removed_names
 
 
 def parse_change(path: str, diff: str) -> FileChange:

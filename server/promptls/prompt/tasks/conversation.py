@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.extent import find_mentions
-from promptls.mentions.grammar import strip_mentions
 from promptls.mentions.resolve import collect_items, resolve_mentions
+from promptls.mentions.syntax.grammar import strip_mentions
 from promptls.model import Item, Origin
 from promptls.prompt.layouts import Message
 from promptls.prompt.tasks.types import SCORE, TaskRequest

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 from promptls.graph.definitions import definition_item, tests_of, used_names
-from promptls.graph.expand import node_of_item
 from promptls.graph.graph import INDEX_STEMS, GraphView
 from promptls.graph.test_names import find_tests_named_after
+from promptls.graph.traversal.expand import node_of_item
 from promptls.index import OutlineRef, Snapshot, is_virtual, split_identifier
 from promptls.knowledge.project.file_kind import is_test_path
 from promptls.languages.kinds import CALLABLE_KINDS

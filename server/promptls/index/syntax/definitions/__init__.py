@@ -9,8 +9,8 @@ from __future__ import annotations
 from promptls.index.syntax.definitions.lines import scan_lines
 from promptls.index.syntax.definitions.sql import scan_sql
 from promptls.index.syntax.definitions.templates import scan_templates
-from promptls.index.syntax.source_text import SourceText
 from promptls.index.syntax.symbol_builder import SymbolDraft
+from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import Language
 
 __all__ = ["scan_definitions"]

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from promptls.index.syntax.definitions.draft import new_draft
 from promptls.index.syntax.definitions.extents import Extents
-from promptls.index.syntax.source_text import SourceText
 from promptls.index.syntax.symbol_builder import SymbolDraft
+from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import Language
 from promptls.languages.kinds import REPEATED_KINDS
 

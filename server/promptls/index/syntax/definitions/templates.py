@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from promptls.index.syntax.definitions.draft import new_draft
-from promptls.index.syntax.source_text import SourceText
 from promptls.index.syntax.symbol_builder import SymbolDraft
+from promptls.index.syntax.tree_sitter.source_text import SourceText
 
 _TAG = re.compile(
     rb"\{%[-~+]?\s*(?P<tag>(?:end)?(?:block|macro|capture|component|snippet|embed|schema|cache|call|if|for|with|filter|set))\b"

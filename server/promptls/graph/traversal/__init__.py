@@ -1,0 +1,1 @@
+"""Traversal of the code graph: neighbours, call paths, centrality and expansion, and queries made of them."""

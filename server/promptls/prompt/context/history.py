@@ -1,0 +1,287 @@
+"""Selection of earlier turns for a prompt, without outdated copies of files.
+
+Turns are selected newest first, a question together with its answers.  A copy of a file in an earlier turn is outdated
+after the next edit, and a model may trust it more than the current text.  Items of earlier prompts are therefore
+replaced by a line that names them.  So are code blocks tagged with a path, if they clearly are copies of the shown
+text.  Pure functions.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from bisect import bisect_left
+from collections import Counter as Multiset
+from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import accumulate
+
+from msgspec import Struct
+
+from promptls.prompt.layouts.types import Message
+from promptls.prompt.rendering.fences import BOUNDARY_LENGTH, SPECIMEN, fence
+from promptls.prompt.rendering.renderer import SEPARATOR
+from promptls.prompt.sanitize import escape_invisible, redact
+from promptls.prompt.tokens import Counter
+from promptls.prompt.variants import variant_text
+
+MIN_COPY_LINES = 8
+"""Minimum number of lines that a tagged code block has in common with the shown text of its file to be a copy."""
+MIN_COPY_SHARE = 0.8
+"""Minimum share of these lines in a code block; in an answer all, because different lines are a proposal."""
+
+MIN_TURN_TOKENS = 60
+"""Minimum tokens of a truncated turn; less is not worth showing."""
+
+_MAX_CHARACTERS_PER_TOKEN = 12  # more than any text has
+
+
+class SelectedTurns(Struct, frozen=True):
+    """Earlier turns for a prompt, oldest first."""
+
+    turns: tuple[Message, ...]
+    dropped_count: int  # number of turns that the budget leaves out
+    tokens: int  # of the turns in the prompt, fences included; at most the budget
+    removed_copies: int  # number of copies of files that were removed from the turns
+    truncated: bool  # whether the oldest selected turns are shortened
+
+
+def redact_turns(turns: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[str, ...]]:
+    """Return earlier turns with secrets redacted, and a warning; the message itself is never rewritten."""
+    redacted = [(turn.role, *redact(turn.content)) for turn in turns]
+    counts = Multiset(finding.name for _, _, findings in redacted for finding in findings)
+    names = ", ".join(f"{n} x {name}" for name, n in sorted(counts.items()))
+    warnings = (f"redacted in earlier turns: {names}",) if names else ()
+    return tuple(Message(role, text) for role, text, _ in redacted), warnings
+
+
+def select_turns(
+    history: Sequence[Message], budget: int, counter: Counter, current: Mapping[str, str], quoted: bool = False
+) -> SelectedTurns:
+    """Select the newest turns that cost at most `budget` tokens.
+
+    A question is kept together with its answers.  Selection ends at the first exchange that does not fit; if it is the
+    newest one, its longest turns are truncated in the middle instead.
+
+    Args:
+        history: earlier turns, oldest first.
+        budget: in tokens.
+        counter: the token counter of the prompt.
+        current: the text that the prompt shows of each file, by the label of the file.
+        quoted: whether the layout shows turns as Markdown quotations, which cost more than fences.
+    """
+    selected: list[Message] = []
+    left, removed_copies, truncated = budget, 0, False
+    cost = _TurnCost(counter, quoted)
+    exchanges = _exchanges([turn for turn in history if turn.content.strip()])
+    while exchanges and not truncated:
+        exchange, copies = _without_file_copies(exchanges[-1], current)
+        if sum(cost(turn) for turn in exchange) > left:
+            exchange = () if selected else _truncate_exchange(exchange, left, cost)
+            if not exchange:
+                break
+            truncated = True
+        exchanges.pop()
+        removed_copies += copies
+        selected = [*exchange, *selected]
+        left -= sum(cost(turn) for turn in exchange)
+    return SelectedTurns(tuple(selected), sum(map(len, exchanges)), budget - left, removed_copies, truncated)
+
+
+def _without_file_copies(exchange: Sequence[Message], current: Mapping[str, str]) -> tuple[tuple[Message, ...], int]:
+    """Return the turns without copies of files, and the number of copies; empty turns are left out."""
+    cleaned: list[Message] = []
+    removed_copies = 0
+    for turn in exchange:
+        content, copies = _remove_copies(turn, current)
+        removed_copies += copies
+        if content.strip():
+            cleaned.append(Message(turn.role, content))
+    return tuple(cleaned), removed_copies
+
+
+def _exchanges(turns: Sequence[Message]) -> list[tuple[Message, ...]]:
+    """Group the turns into exchanges that start with a user's turn; turns before the first one are a group too."""
+    groups: list[list[Message]] = []
+    for turn in turns:
+        if turn.role == "user" or not groups:
+            groups.append([])
+        groups[-1].append(turn)
+    return [tuple(group) for group in groups]
+
+
+class _TurnCost(Struct, frozen=True):
+    """Tokens of a turn as a part of one text, which is more than as a chat message; one more for the separator."""
+
+    counter: Counter
+    quoted: bool
+
+    def __call__(self, turn: Message) -> int:
+        if self.quoted:
+            lines = "\n".join(f"> {line}" for line in turn.content.split("\n"))
+            return self.counter.count(f"## Earlier, {turn.role}:\n{lines}{SEPARATOR}") + 1
+        return self.counter.count(fence([("turn", turn.role)], turn.content, SPECIMEN) + SEPARATOR) + 1
+
+
+# ---------------------------------------------------------------- truncation
+
+
+def _truncate_exchange(exchange: Sequence[Message], max_tokens: int, cost: _TurnCost) -> tuple[Message, ...]:
+    """Truncate the longest turns in the middle so that all fit; () if too little would be left of them."""
+    costs = [cost(turn) for turn in exchange]
+    limit = _turn_limit(costs, max_tokens)
+    if limit < MIN_TURN_TOKENS:
+        return ()
+    turns = [
+        turn if tokens <= limit else _truncate(turn, limit, cost) for turn, tokens in zip(exchange, costs, strict=True)
+    ]
+    return tuple(turn for turn in turns if turn is not None) if all(turns) else ()
+
+
+def _turn_limit(costs: Sequence[int], total: int) -> int:
+    """Return the largest limit of each turn so that all together cost at most `total`."""
+    ordered = sorted(costs)
+    for i, tokens in enumerate(ordered):
+        share = total // (len(ordered) - i)
+        if tokens > share:
+            return share
+        total -= tokens
+    return max(ordered, default=0)
+
+
+def _truncate(turn: Message, max_tokens: int, cost: _TurnCost) -> Message | None:
+    """Return the start and the end of a turn (two thirds and one third), with a mark of the omission between them."""
+    lines = turn.content.split("\n")
+    return _truncate_parts(turn, lines, "\n", "lines", max_tokens, cost) or _truncate_parts(
+        turn, re.findall(r"\S+\s*|\s+", turn.content), "", "words", max_tokens, cost
+    )
+
+
+def _truncate_parts(
+    turn: Message, parts: Sequence[str], separator: str, unit: str, max_tokens: int, cost: _TurnCost
+) -> Message | None:
+    sizes = [0, *accumulate(len(part) + len(separator) for part in parts)]
+    low, high, best = 1, len(parts) - 1, None
+    while low <= high:
+        middle = (low + high) // 2
+        head = -(-2 * middle // 3)
+        tail = len(parts) - (middle - head)
+        shorter = None
+        if sizes[head] + sizes[-1] - sizes[tail] <= _MAX_CHARACTERS_PER_TOKEN * max_tokens:  # may fit: count tokens
+            start, end = separator.join(parts[:head]).strip("\n"), separator.join(parts[tail:]).strip("\n")
+            marker = f"… {len(parts) - middle} {unit} left out …"
+            shorter = Message(turn.role, "\n".join(filter(None, [start, marker, end])))
+        if shorter is not None and cost(shorter) <= max_tokens:
+            best, low = shorter, middle + 1
+        else:
+            high = middle - 1
+    return best
+
+
+# ---------------------------------------------------------------- copies of files
+
+
+def _remove_copies(turn: Message, current: Mapping[str, str]) -> tuple[str, int]:
+    """Return the text of a turn without copies of files, and the number of copies."""
+    text = escape_invisible(turn.content.replace("\r\n", "\n"))[0]
+    text, elements = _remove_elements(text)
+    if not current:
+        return text, elements
+    out: list[str] = []
+    at = copies = 0
+    for start, end, path, body in _tagged_code_blocks(text, current):
+        if _is_copy(body, current[path], exact=turn.role == "assistant"):
+            out += [text[at:start], f"[an earlier copy of {path} stood here]"]
+            at = end
+            copies += 1
+    return "".join([*out, text[at:]]), elements + copies
+
+
+_BOUNDARY = rf"[0-9a-f]{{{BOUNDARY_LENGTH}}}"
+_OPEN = re.compile(rf'^<((?:context|file)-{_BOUNDARY})((?: [a-z]+="[^"<>\n]*")*)(/?)>$', re.MULTILINE)
+_CLOSE = re.compile(rf"^</((?:context|file)-{_BOUNDARY})>$", re.MULTILINE)
+_ATTRIBUTE = re.compile(r' ([a-z]+)="([^"]*)"')
+_CITATION_LINE = re.compile(r"(?m)^\[P\d+\] \S[^\n]*\n\Z")
+_BOUNDARY_LINE = re.compile(rf"(?m)^Boundary: ({_BOUNDARY})$")
+_QUESTION = "\n# Question\n"
+
+
+def _remove_elements(text: str) -> tuple[str, int]:
+    """Replace each element of an earlier prompt by a line that names it, and return the number of elements.
+
+    A whole earlier prompt is reduced to these lines and its question: its instructions mention an outdated boundary.
+    """
+    if "<context-" not in text and "<file-" not in text:  # the instructions of a prompt contain the first one
+        return text, 0
+    closing_tags: dict[str, list[tuple[int, int]]] = {}
+    for close in _CLOSE.finditer(text):
+        closing_tags.setdefault(close[1], []).append(close.span())
+    out: list[str] = []
+    lines: list[str] = []
+    boundaries: set[str] = set()
+    at = count = 0
+    for opening in _OPEN.finditer(text):
+        if opening.start() < at:
+            continue  # quoted inside of an element
+        end = opening.end()
+        if not opening[3]:
+            ends = closing_tags.get(opening[1], [])
+            i = bisect_left(ends, (end, 0))
+            if i == len(ends):
+                continue
+            end = ends[i][1]
+        attributes = {key: html.unescape(value) for key, value in _ATTRIBUTE.findall(opening[2])}
+        line = _element_line(attributes)
+        before = _CITATION_LINE.sub("", text[at : opening.start()])
+        out += [before, line]
+        boundaries.add(opening[1].partition("-")[2])
+        lines += [line] if line else []
+        count += 1
+        at = end
+    if not count:  # possibly an earlier prompt without items
+        return (text.split(_QUESTION, 1)[1] if variant_text("clause") in text and _QUESTION in text else text), 0
+    rest = text[at:]
+    text_before = "".join(out)
+    boundary_line = _BOUNDARY_LINE.search(text_before)
+    if boundary_line and boundary_line[1] in boundaries and _QUESTION in rest:
+        return "\n".join([*lines, rest.split(_QUESTION, 1)[1]]), count
+    return text_before + rest, count
+
+
+def _element_line(attributes: Mapping[str, str]) -> str:
+    """Return "[src/a.py:3-9 was shown here]"; "" for a section, a turn or a reference."""
+    path, lines = attributes.get("path", ""), attributes.get("lines", "")
+    return f"[{path}{':' if lines else ''}{lines} was shown here]" if path else ""
+
+
+_FENCE = re.compile(r"^(`{3,}|~{3,})([^\n`]{0,300})$", re.MULTILINE)
+_PATH_ATTRIBUTE = re.compile(r"""\b(?:path|file|filename|title|source)=["']?([^"'\s]+)""")
+
+
+def _tagged_code_blocks(text: str, paths: Container[str]) -> Iterator[tuple[int, int, str, str]]:
+    """Yield (start, end, path, code) of each code block whose info string names one of `paths`."""
+    opening: re.Match[str] | None = None
+    for line in _FENCE.finditer(text):
+        if opening is None:
+            opening = line
+        elif line[1].startswith(opening[1]) and not line[2].strip():
+            path = next((p for p in _paths_in_info(opening[2]) if p in paths), None)
+            if path is not None:
+                yield opening.start(), line.end(), path, text[opening.end() + 1 : line.start()]
+            opening = None
+
+
+def _paths_in_info(info: str) -> Iterator[str]:
+    """Yield possible paths in an info string: `py:src/a.py:3-9`, `py src/a.py`, `py title="src/a.py"`."""
+    attribute = _PATH_ATTRIBUTE.search(info)
+    word = attribute[1] if attribute else (info.split() or [""])[-1]
+    word = re.sub(r":\d+(?:-\d+)?$", "", word)
+    for path in (word, word.partition(":")[2]):
+        yield path.removeprefix("./")
+
+
+def _is_copy(body: str, current: str, exact: bool) -> bool:
+    """Return whether enough lines of a code block are in the shown text; all of them if `exact`."""
+    lines = [line.strip() for line in body.split("\n") if line.strip()]
+    current_lines = Multiset(line.strip() for line in current.split("\n"))
+    common = sum(min(n, current_lines[line]) for line, n in Multiset(lines).items())
+    return common >= MIN_COPY_LINES and common >= (len(lines) if exact else MIN_COPY_SHARE * len(lines))

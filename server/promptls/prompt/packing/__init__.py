@@ -1,0 +1,1 @@
+"""Packing: from ranked candidates to the items that fit the budget."""

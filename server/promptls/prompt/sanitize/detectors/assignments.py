@@ -1,0 +1,289 @@
+"""Secrets in any file by the name that they are assigned to: `api_key = "…"`, `<password>…</password>`, `KEY: …`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+from promptls.prompt.sanitize.names import KEYWORDS, RARE_KEYWORDS, NameKind, name_kind
+from promptls.prompt.sanitize.place import Place
+from promptls.prompt.sanitize.rule_index import compile_linear
+from promptls.prompt.sanitize.value_checks import (
+    is_basic_login,
+    is_chosen_key,
+    is_clear_password,
+    is_known_password,
+    is_long_random,
+    is_password,
+    is_phrase,
+    is_strong_password,
+    is_uuid,
+    starts_like_placeholder,
+)
+
+if TYPE_CHECKING:
+    import re2
+
+_AFTER_NAME = frozenset(",\"'`\\ \t=:><(|?{]\r\n-")
+"""Characters between a name and its value."""
+_BEFORE_LINE_END = frozenset("\"':= \t\r\n")
+_MAX_NAME_CHARACTERS = 72
+_MIN_LOGIN_CHARACTERS = 12  # of "user:password" in base64
+_MIN_ISSUED_CHARACTERS = 12  # of a key that is a password
+MAX_NAMES_IN_RUN = 16
+"""Maximum number of names in one run that are examined: the values of names without a delimiter between them overlap,
+and each may have 400 characters."""
+_RUN = re.compile(r"""[^\s"'`<>;,&(){}\[\]]*""")
+"""Text without a blank, a quote or another end of a value."""
+_NAME_END = re.compile(r"[\w-]{0,72}(?:\.[A-Za-z_]\w{0,24}){0,3}")
+_NAME_CHARACTERS = frozenset("_-.")
+_QUOTED_VALUE = r"""(?:\\?["'`])([^\s"'`\\⟦⟧]{6,400}|[^\n"'`\\⟦⟧]{6,400})(?=\\?["'`])"""
+_BARE_VALUE = r"""(?P<bare>[^\s"'`⟦⟧]{6,400})"""
+_ASSIGNED = re.compile(
+    r"""(?P<end>\\?["'`]?\]?)[ \t]{0,16}"""
+    r"""(?:"""
+    r"""(?::[ \t]?&?(?:'static[ \t])?[A-Za-z][\w.<>\[\]?]{0,24}[ \t]{0,4}(?==))?"""  # a type annotation
+    r"""(?:\{[^{}\n]{0,24}\}[ \t]{0,4}(?==))?"""  # accessors of a property
+    r"""(?P<operator>=>|:=|:-|\|\|=?|\?\?=?|\?:|={1,3}|:|<-)"""
+    r"""|(?P<call>[({][ \t]*(?=["']))"""  # of a method or a macro
+    r"""|(?P<comma>,)(?:(?<=["'],)[^()\n]{0,80}?\bdefault[ ]?=)?"""  # a pair of arguments, or an option and its default
+    r"""|(?<=["'])[ \t]?(?P<attribute>(?:value|content|default)[ \t]?=|[^<>\n]{0,40}>)"""  # of an XML element
+    r"""|(?P<element>>)"""
+    r"""|(?P<macro>(?<=[ \t])(?=[NE]?["']))"""  # an argument of a macro, or SQL
+    r""")[ \t]{0,32}(?:[bruBRUfN@&]{0,2}(?=["'`]))?(?P<wrap>[\w.:]{1,40}\([ \t]?(?=["']))?"""
+    rf"""(?:{_QUOTED_VALUE}|{_BARE_VALUE})""",
+)
+_DEFAULT_AFTER = re.compile(  # of a lookup by name: os.getenv("KEY", "…"), process.env.KEY || "…"
+    rf"""["'`]?[\])]?\)?[ \t]{{0,4}}(?:,|\|\||\?\?|or)[ \t]{{0,4}}[bru]?{_QUOTED_VALUE}"""
+)
+_NEXT_LINE = re.compile(  # of Kubernetes, Terraform and CloudFormation
+    r"""["']?:?[ \t]*[:=]?[ \t]*\{?[ \t]*\r?\n"""
+    r"""(?:[ \t]+["']?(?:type|description|sensitive|nullable|noecho)\b[^\n]{0,120}\n){0,3}"""
+    r"""[ \t]*["']?(?:value|default)["']?[ \t]{0,16}[:=][ \t]*["']?(?P<value>[^\s"'⟦⟧]{6,400})""",
+    re.IGNORECASE,
+)
+_SEPARATOR_AND_VALUE = (
+    r"""(?:\\?["'`]?\]?[ \t]{0,16}(?:"""
+    r"""(?::[ \t]?&?(?:'static[ \t])?[A-Za-z][\w.<>\[\]?]{0,24}[ \t]{0,4}|\{[^{}\n]{0,24}\}[ \t]{0,4})?"""
+    r"""(?:=>|:=|:-|\|\|=?|\?\?=?|\?:|={1,3}|:|<-|>)(?:<quoted>|[^\s"'`]{6}|[ \t]{1,32}[^\s"'`]{<bare>})"""
+    r"""|[({][ \t]*["'])"""
+    r"""|["']?,<quoted>|["'],[^()\n]{1,80}default[ ]?=|["'][ \t]?(?:(?:value|content|default)[ \t]?=|[^<>\n]{0,40}>)|["'`\]]{0,2}[ \t]{1,16}[NE]?["']"""
+    r"""|["':=, \t]{0,16}\r?\n[ \t]*["']?(?i:type|description|sensitive|nullable|noecho|value|default)"""
+    r"""|["':= \t]{0,16}\{[ \t]*(?:\r?\n|["']?value))"""
+).replace("<quoted>", r"""[ \t]{0,32}[bruBRUfNE@&]{0,2}(?:[\w.:]{1,40}\([ \t]?)?\\?["'`][^\n]{6}""")
+"""A superset of what the patterns above match, in the syntax of RE2: few of the names in code have a value."""
+_MIN_EXPRESSION_CHARACTERS = 16  # of a value in code that has no quotes: it must be random
+_INLINE_OBJECT = re.compile(
+    r"""["']?[ \t]*[:=][ \t]*\{[ \t]*["']?value["']?[ \t]*[:=][ \t]*["']([^\s"'⟦⟧]{6,400})(?=["'])"""
+)
+_REFERENCE = re.compile(
+    r"://|^\d{4}-\d\d-\d\d|^[.~]|^/(?!(?:[A-Za-z0-9+/]{39}|[A-Za-z0-9+/]{20,}={1,2})$)|\.\."
+    r"|^[A-Za-z_][\w.:]*\((?:.*\))?$|^\w*[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+$|\\[wdsbWDSB]|\[\^|\{\d"
+    r"|\w=\w+,\w+=|\]\]>|\\u[0-9a-fA-F]{4}|^:|^[\w-]+(?:\.[\w-]+)+/|^[\w-]+(?:/[\w.-]+){2,}$|\$2[aby]\$|^(?:vault|npm|secret|ssm|env|file|arn|aws|gcp|op|sm|kms|enc|ref|data|image|sha\d+|md5|urn|https?|projects)[:/]|^ENC\[|^\$ANSIBLE"
+    r"|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|[$#]\{|\$\(|\{\{|%[({]|^@|<%|^!\w|^-{2}|\)\)|=>|->|\(\)"
+)
+"""A URL, a date, a path, a call, an attribute, a constant, a template, or the address of a secret store.
+
+Base64 may start with "/" too.
+"""
+_EXPRESSION = re.compile(r"^[A-Za-z_][\w.:]*[(\[]|^!|^[\w.]+\)")
+"""The start of a call, an element or a negation: not the start of a value without quotes."""
+_PROSE = re.compile(r"[ \t]+(?:[^\W\d_]{2,}(?![\w.-]*[=:])|=[ \t])")
+"""Another word after a value: the value is the first word of a sentence, or a type."""
+_LOGIN_VALUE = re.compile(r"[A-Za-z][\w.+@-]{0,60}[:/]([^\s:/]{8,128})$")
+"""A user name and a password in one value."""
+_UPPER_NAME = re.compile(r"[A-Z][A-Z0-9_]*$")
+
+
+def find_named_values(text: str, ascii_text: bytes, place: Place) -> Iterator[tuple[int, int, str]]:
+    """Yield values after the name of a secret: random ones anywhere, passwords in quotes or in settings files.
+
+    `ascii_text` is the searchable form of the text.
+    """
+    candidate = _candidates(place.in_code)
+    found = candidate.search(ascii_text)
+    run_end = names = 0
+    while found:
+        at = found.start()
+        done = _end_of_name(text, at)
+        if at >= run_end:
+            run_end, names = _end_of_run(text, at), 0
+        names += 1
+        if names <= MAX_NAMES_IN_RUN and text[done : done + 1] in _AFTER_NAME:
+            yield from _values_of_name(text, at, done, place)
+        found = candidate.search(ascii_text, max(done, at + 1))
+
+
+@cache
+def _candidates(in_code: bool) -> re2._Regexp:
+    """Return the expression of a name with what can be a value after it; the value is checked afterwards."""
+    keywords = "|".join(KEYWORDS if in_code else KEYWORDS + RARE_KEYWORDS)
+    tail = _SEPARATOR_AND_VALUE.replace("<bare>", str(_MIN_EXPRESSION_CHARACTERS if in_code else 6))
+    return compile_linear(rf"(?i:{keywords})[\w-]{{0,72}}(?:\.[A-Za-z_]\w{{0,24}}){{0,3}}" + tail)
+
+
+def _values_of_name(text: str, at: int, end: int, place: Place) -> Iterator[tuple[int, int, str]]:
+    match = _ASSIGNED.match(text, end)
+    if (match is None or (match["bare"] or "").startswith(("{", "(", "["))) and text[end] in _BEFORE_LINE_END:
+        match = _INLINE_OBJECT.match(text, end) or _NEXT_LINE.match(text, end) or match
+    if match is None:
+        return
+    start = _start_of_name(text, at)
+    kind = name_kind(text[start:end].strip("-."))
+    if kind is NameKind.REFERENCE:
+        return
+    found = _secret_value(text, start, match, kind, place)
+    if found is None and text[end] != "," and (default := _DEFAULT_AFTER.match(text, end)):
+        found = _secret_value(text, start, default, kind, place)
+    if found:
+        yield (*found, "value")
+
+
+def _secret_value(text: str, start: int, match: re.Match[str], kind: NameKind, place: Place) -> tuple[int, int] | None:
+    """Return the start and end of the value of a match if it is a secret."""
+    groups = match.groupdict()
+    bare = groups.get("bare") is not None
+    first, last = match.span(match.lastindex or 0)
+    if bare:
+        last = _end_of_bare_value(text, start, first, last, groups, place)
+    value = text[first:last]
+    if len(value) < 6 or (groups.get("wrap") and kind is NameKind.OTHER):
+        return None
+    is_literal = not bare or place.in_settings or _is_literal(text, start, match, groups, place)
+    if bare and not is_literal and groups.get("operator") is None:
+        return None  # an argument: a name rather than a value
+    if bare and (text[first - 1 : first] in ("(", "{", ",") or _EXPRESSION.match(value)):
+        return None
+    if (
+        bare
+        and _PROSE.match(text, last)
+        and not (text[first - 1] == "=" and (text[start] == "-" or _is_upper_name(text, start, match.start())))
+    ):
+        return None
+    if groups.get("macro") is not None and groups["end"]:
+        return None  # an item of a list
+    if groups.get("comma") and not _is_pair(text, start, in_quotes=bool(groups["end"])):
+        return None  # an item of a list
+    login = _LOGIN_VALUE.match(value) if kind is NameKind.ISSUED else None
+    if login and is_clear_password(login[1]) and not (place.in_tests or "://" in value):
+        return first + login.start(1), last
+    is_called = text[last : last + 1] == "("
+    if starts_like_placeholder(value) or _REFERENCE.search(value + "(" * is_called) or not value.strip():
+        return None
+    return (first, last) if _is_secret(value, kind, place, is_literal, bare) else None
+
+
+def _is_pair(text: str, start: int, in_quotes: bool) -> bool:
+    """Return whether a name before a comma is the first argument of a call, a symbol, or the first item of a tuple."""
+    if in_quotes:
+        return text[max(0, start - 40) : start].rstrip(" \t\n\"'`")[-1:] == "("
+    return text[start - 1 : start] in (":", "{") if start else False
+
+
+def is_secret_literal(value: str, name: str, place: Place) -> bool:
+    """Return whether a value without quotes is a secret for a name."""
+    kind = name_kind(name)
+    return (
+        kind is not NameKind.REFERENCE
+        and "⟦" not in value
+        and not (starts_like_placeholder(value) or _REFERENCE.search(value) or _EXPRESSION.match(value))
+        and _is_secret(value, kind, place, is_literal=True, bare=False)
+    )
+
+
+def _is_secret(value: str, kind: NameKind, place: Place, is_literal: bool, bare: bool) -> bool:
+    """Return whether a value is a secret for a name of a kind."""
+    if " " in value:
+        return False
+    if is_uuid(value):
+        return kind in (NameKind.ISSUED, NameKind.SECRET) and is_literal and not place.in_tests
+    if is_long_random(value):
+        return kind is not NameKind.OTHER or not bare or place.in_settings
+    if kind is NameKind.OTHER or not is_literal:
+        return False
+    if kind is not NameKind.PASSWORD:
+        return (
+            (is_basic_login(value) and len(value) >= _MIN_LOGIN_CHARACTERS)
+            or is_strong_password(value)
+            or (not place.in_tests and len(value) >= _MIN_ISSUED_CHARACTERS and is_chosen_key(value))
+        )
+    if place.in_tests:
+        return is_strong_password(value) and not is_known_password(value)
+    return is_password(value) or is_phrase(value)
+
+
+def _end_of_bare_value(
+    text: str, start: int, first: int, last: int, groups: dict[str, str | None], place: Place
+) -> int:
+    """Return the end of a value without quotes: that of its connection string, element, list or line."""
+    before = text[start - 1 : start] if start else ""
+    if before in (";", "?", "&") or groups.get("element") or groups.get("attribute"):
+        stops = ";&<>"
+    elif place.in_settings and _starts_line(text, start):
+        stops = "<"
+    else:
+        stops = "<>;,&(){}[]"
+    value = text[first:last]
+    for stop in stops:
+        value = value.partition(stop)[0]
+    if groups.get("operator") in (":-", ":=", ":") and text[max(0, start - 2) : start] == "${":
+        value = value.partition("}")[0]
+    return first + len(value.rstrip(",;"))
+
+
+def _starts_line(text: str, start: int) -> bool:
+    """Return whether only blanks, list signs and "export" are before a name in its line."""
+    return _line_before(text, start, 120).strip(" \t-+") in ("", "export", "ENV", "ARG", "set")
+
+
+def _is_literal(text: str, start: int, match: re.Match[str], groups: dict[str, str | None], place: Place) -> bool:
+    """Return whether a bare value is not an expression: that of a shell variable, an option or a connection string."""
+    operator = groups.get("operator")
+    before = text[max(0, start - 2) : start]
+    if groups.get("element") or (groups.get("attribute") or "").endswith(">"):
+        return text.find("</", match.start("bare"), match.end("bare")) >= 0
+    if before == "${" or (place.in_text and operator in ("=", ":")):
+        return True
+    if operator not in ("=", ":=", ":-") or match.end("operator") != match.start("bare"):
+        return False
+    return (
+        before[-1:] in (";", "?", "&")
+        or before in ("--", "-D")
+        or _is_upper_name(text, start, match.start())
+        or _is_in_string(text, start)
+    )
+
+
+def _is_in_string(text: str, at: int) -> bool:
+    """Return whether an offset is inside of a string, by the number of quotes before it in the line."""
+    line = _line_before(text, at, 400)
+    return line.count('"') % 2 == 1 or line.count("'") % 2 == 1
+
+
+def _line_before(text: str, at: int, limit: int) -> str:
+    """Return the text of the line before an offset, at most `limit` characters."""
+    return text[max(0, at - limit) : at].rpartition("\n")[2]
+
+
+def _is_upper_name(text: str, start: int, end: int) -> bool:
+    return _UPPER_NAME.match(text[start:end]) is not None
+
+
+def _start_of_name(text: str, at: int) -> int:
+    """Return the start of the identifier at an offset, at most `_MAX_NAME_CHARACTERS` before."""
+    limit = max(0, at - _MAX_NAME_CHARACTERS)
+    while at > limit and (text[at - 1].isalnum() or text[at - 1] in _NAME_CHARACTERS):
+        at -= 1
+    return at
+
+
+def _end_of_run(text: str, at: int) -> int:
+    match = _RUN.match(text, at)
+    return match.end() if match else at
+
+
+def _end_of_name(text: str, at: int) -> int:
+    match = _NAME_END.match(text, at)
+    return match.end() if match else at

@@ -1,0 +1,1 @@
+"""Functions on text: lines, spans, differences, regular expressions."""
