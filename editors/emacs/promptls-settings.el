@@ -113,6 +113,14 @@ or anti_prior."
   :type 'string
   :group 'promptls)
 
+(defcustom promptls-retrieval-reranker ""
+  "Server setting retrieval.reranker.
+Cross-encoder or late-interaction model that reorders the best regions: the
+absolute path of a folder with model.onnx and tokenizer.json, or the name of
+an installed fastembed model; empty: none."
+  :type 'string
+  :group 'promptls)
+
 (defcustom promptls-sections-instructions t
   "Include short instructions for the type of question."
   :type 'boolean
@@ -213,6 +221,33 @@ without the model."
   :type 'boolean
   :group 'promptls)
 
+(defcustom promptls-team-index ""
+  "Address of the team index: s3://, gs:// or az://, or a folder; empty: none."
+  :type 'string
+  :group 'promptls)
+
+(defcustom promptls-team-storage nil
+  "Options of the storage without secrets, such as region and endpoint."
+  :type '(alist :key-type string :value-type (repeat string))
+  :group 'promptls)
+
+(defcustom promptls-team-storage-env nil
+  "Server setting team.storageEnv.
+Secret options of the storage: option → name of the environment variable with
+its value."
+  :type '(alist :key-type string :value-type (repeat string))
+  :group 'promptls)
+
+(defcustom promptls-team-deadline-ms 300
+  "Milliseconds after which a prompt is built without code of the team index."
+  :type 'integer
+  :group 'promptls)
+
+(defcustom promptls-team-share 0.4
+  "Share of the budget for code of the team index, if it is certainly needed."
+  :type 'number
+  :group 'promptls)
+
 (defcustom promptls-cache-folder ""
   "Server setting cache.folder.
 Folder of the index; empty: the user cache folder.  Indexes unused for 30 days
@@ -238,6 +273,7 @@ are removed."
     ("retrieval.profile" promptls-retrieval-profile plain)
     ("retrieval.threshold" promptls-retrieval-threshold nullable)
     ("retrieval.variant" promptls-retrieval-variant plain)
+    ("retrieval.reranker" promptls-retrieval-reranker plain trusted)
     ("sections.instructions" promptls-sections-instructions boolean)
     ("sections.architecture" promptls-sections-architecture boolean)
     ("sections.memory" promptls-sections-memory boolean)
@@ -256,6 +292,11 @@ are removed."
     ("languageModel.timeoutS" promptls-language-model-timeout-s plain trusted)
     ("languageModel.proxy" promptls-language-model-proxy plain trusted)
     ("languageModel.sendCode" promptls-language-model-send-code boolean trusted)
+    ("team.index" promptls-team-index plain trusted)
+    ("team.storage" promptls-team-storage object trusted)
+    ("team.storageEnv" promptls-team-storage-env object trusted)
+    ("team.deadlineMs" promptls-team-deadline-ms plain trusted)
+    ("team.share" promptls-team-share plain trusted)
     ("cache.folder" promptls-cache-folder plain trusted))
   "Settings of the server: name, variable, shape and marks.")
 

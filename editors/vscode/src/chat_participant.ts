@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import { type ClientContextProvider, toProtocolRange } from "./client_context";
-import { BUILT_PROMPT_LANGUAGE, NOTEBOOK_CELL_SCHEME } from "./documents";
+import { BUILT_PROMPT_LANGUAGE, VIRTUAL_SCHEME } from "./documents";
 import { errorSentence, isCancelled } from "./errors";
 import { formatTokenUsage, pluralize } from "./format";
 import { toChatMessages } from "./language_model";
@@ -74,7 +74,7 @@ function showSummary(result: BuildResult, stream: vscode.ChatResponseStream): vo
   for (const item of result.items) {
     const location = item.location ?? item;
     const uri = vscode.Uri.parse(location.uri);
-    if (uri.scheme !== "file" && uri.scheme !== NOTEBOOK_CELL_SCHEME) continue;
+    if (uri.scheme === VIRTUAL_SCHEME) continue;
     const { start, end } = location.range;
     stream.reference(new vscode.Location(uri, new vscode.Range(start.line, 0, Math.max(start.line, end.line - 1), 0)));
   }

@@ -3,12 +3,15 @@
 
 import * as vscode from "vscode";
 import { toLspDiagnostics } from "./diagnostics";
-import { isCodeDocument } from "./documents";
+import { OUTPUT_SCHEME, isCodeDocument, openTabUris } from "./documents";
 import type { Context, Location, Turn } from "./protocol";
 import { TerminalTracker } from "./terminal_tracker";
 
 /** Maximum number of open documents sent with a request. */
 const MAX_OPEN_DOCUMENTS = 200;
+
+/** Scheme of the settings of the editor on a desktop. */
+const EDITOR_SETTINGS_SCHEME = "vscode-userdata";
 
 /** Tracks the state of the editor that the server receives as client context. */
 export class ClientContextProvider implements vscode.Disposable {
@@ -21,7 +24,8 @@ export class ClientContextProvider implements vscode.Disposable {
   private recentUris: string[] = [];
   private selection: Location | undefined;
 
-  constructor() {
+  /** `userFolder` is the folder of the editor's settings. */
+  constructor(private readonly userFolder: vscode.Uri) {
     this.trackEditor(vscode.window.activeTextEditor);
     this.listeners.push(
       vscode.window.onDidChangeActiveTextEditor((editor) => this.trackEditor(editor)),
@@ -54,15 +58,16 @@ export class ClientContextProvider implements vscode.Disposable {
       .map((editor) => editor.document)
       .filter(isCodeDocument)
       .map((document) => document.uri.toString());
+    const sharedVisible = visible.filter((uri) => this.isShared(vscode.Uri.parse(uri)));
     const open = openTabUris();
     const openByUse = [
       ...this.recentUris.filter((uri) => open.includes(uri)),
       ...open.filter((uri) => !this.recentUris.includes(uri)),
-    ];
-    const active = this.recentUris.find((uri) => visible.includes(uri) || open.includes(uri)) ?? visible[0];
+    ].filter((uri) => this.isShared(vscode.Uri.parse(uri)));
+    const active = this.recentUris.find((uri) => visible.includes(uri) || open.includes(uri)) ?? sharedVisible[0];
     return {
       openDocuments: openByUse.slice(0, MAX_OPEN_DOCUMENTS),
-      visibleDocuments: [...new Set(visible)],
+      visibleDocuments: [...new Set(sharedVisible)],
       ...(active !== undefined && { activeDocument: active }),
       // The selection of a hidden editor is unlikely to be meant.
       ...(this.selection !== undefined && visible.includes(this.selection.uri) && { selection: this.selection }),
@@ -77,7 +82,7 @@ export class ClientContextProvider implements vscode.Disposable {
     for (const kind of ["activeDocument", "openDocuments", "visibleDocuments"] as const) {
       if (kinds.includes(kind) && current[kind] !== undefined) Object.assign(context, { [kind]: current[kind] });
     }
-    if (kinds.includes("diagnostics")) context.diagnostics = workspaceDiagnostics();
+    if (kinds.includes("diagnostics")) context.diagnostics = this.diagnostics();
     if (kinds.includes("history")) context.history = this.chatHistory;
     if (kinds.includes("clipboard")) context.clipboard = await vscode.env.clipboard.readText();
     if (kinds.includes("terminal")) {
@@ -86,27 +91,24 @@ export class ClientContextProvider implements vscode.Disposable {
     }
     return context;
   }
+
+  private diagnostics(): NonNullable<Context["diagnostics"]> {
+    return vscode.languages
+      .getDiagnostics()
+      .filter(([uri]) => this.isShared(uri))
+      .map(([uri, diagnostics]) => ({ uri: uri.toString(), diagnostics: toLspDiagnostics(diagnostics) }))
+      .filter((file) => file.diagnostics.length > 0);
+  }
+
+  /** Check whether a document may be sent together with others: it is neither output nor a setting of the editor. */
+  private isShared(uri: vscode.Uri): boolean {
+    const isSetting = uri.scheme === EDITOR_SETTINGS_SCHEME || uri.path.startsWith(`${this.userFolder.path}/`);
+    return uri.scheme !== OUTPUT_SCHEME && !isSetting;
+  }
 }
 
 /** Convert a VS Code range to a range of the protocol. */
 export function toProtocolRange(range: vscode.Range): Location["range"] {
   const { start, end } = range;
   return { start: { line: start.line, character: start.character }, end: { line: end.line, character: end.character } };
-}
-
-function openTabUris(): string[] {
-  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-  const uris = tabs
-    .map((tab) => tab.input)
-    .filter((input) => input instanceof vscode.TabInputText || input instanceof vscode.TabInputNotebook)
-    .map((input) => input.uri);
-  return [...new Set(uris.filter((uri) => uri.scheme === "file").map((uri) => uri.toString()))];
-}
-
-function workspaceDiagnostics(): NonNullable<Context["diagnostics"]> {
-  return vscode.languages
-    .getDiagnostics()
-    .filter(([uri]) => uri.scheme === "file")
-    .map(([uri, diagnostics]) => ({ uri: uri.toString(), diagnostics: toLspDiagnostics(diagnostics) }))
-    .filter((file) => file.diagnostics.length > 0);
 }

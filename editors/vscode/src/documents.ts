@@ -1,13 +1,18 @@
-// Document selectors.  The server receives open workspace files, because it indexes unsaved edits, and prompt
-// documents.  Only prompt documents get language features.
+// Which documents the server receives: open workspace files, because it indexes unsaved edits, prompt documents, and
+// every other document that an editor shows, because a question can mention it by kind.  Only prompt documents get
+// language features.
 
 import * as vscode from "vscode";
 import type { DocumentFilter } from "vscode-languageclient/node";
 
 export const PROMPT_LANGUAGE = "promptls";
 export const BUILT_PROMPT_LANGUAGE = "promptls-built";
-/** Scheme of the cells of an open notebook, which are synchronized as parts of the notebook. */
-export const NOTEBOOK_CELL_SCHEME = "vscode-notebook-cell";
+/** Scheme of the items of a prompt that are not documents, such as terminal output. */
+export const VIRTUAL_SCHEME = "promptls";
+/** Type of the notebooks that are synchronized as notebooks; the cells of others are synchronized as documents. */
+const SYNCHRONIZED_NOTEBOOK = "jupyter-notebook";
+/** Scheme of output channels, which are never sent. */
+export const OUTPUT_SCHEME = "output";
 const SCHEMES = ["file", "untitled"];
 
 /** Return the additional prompt languages of the setting.  An invalid value counts as empty; the server reports it. */
@@ -23,10 +28,8 @@ export function promptSelector(additionalLanguages: readonly string[]): Document
   return [...filters, { scheme: "file", pattern: "**/*.prompt.md" }];
 }
 
-/** Return the selector of documents that may be synchronized; `isSynchronized` decides for each document. */
-export function syncSelector(additionalLanguages: readonly string[]): DocumentFilter[] {
-  return [{ scheme: "file" }, ...promptSelector(additionalLanguages)];
-}
+/** Selector of documents that may be synchronized: all of them; `isSynchronized` decides for each document. */
+export const SYNC_SELECTOR: DocumentFilter[] = [{ language: "*" }];
 
 export function isPromptDocument(document: vscode.TextDocument): boolean {
   return (
@@ -40,11 +43,47 @@ export function isPromptDocument(document: vscode.TextDocument): boolean {
 /** Check whether a document is synchronized with the server. */
 export function isSynchronized(document: vscode.TextDocument): boolean {
   if (isPromptDocument(document) || document.languageId === BUILT_PROMPT_LANGUAGE) return true;
-  return document.uri.scheme === "file" && vscode.workspace.getWorkspaceFolder(document.uri) !== undefined;
+  const { uri } = document;
+  if (uri.scheme === OUTPUT_SCHEME) return false;
+  return (uri.scheme === "file" && vscode.workspace.getWorkspaceFolder(uri) !== undefined) || isShown(document);
 }
 
-/** Check whether a document is a file, or a cell of a notebook, that a question can refer to. */
+/** Check whether an editor or a tab shows a document.  Others are open because an extension reads them. */
+function isShown(document: vscode.TextDocument): boolean {
+  if (vscode.window.visibleTextEditors.some((editor) => editor.document === document)) return true;
+  const uri = (notebookOf(document)?.uri ?? document.uri).toString();
+  return tabInputs().some((input) => inputUris(input).some((other) => other.toString() === uri));
+}
+
+function notebookOf(cell: vscode.TextDocument): vscode.NotebookDocument | undefined {
+  return vscode.workspace.notebookDocuments.find((notebook) =>
+    notebook.getCells().some(({ document }) => document === cell),
+  );
+}
+
+/** Check whether a question can refer to a document: it is neither a prompt nor the output of a program. */
 export function isCodeDocument(document: vscode.TextDocument): boolean {
-  const isFile = document.uri.scheme === "file" || document.uri.scheme === NOTEBOOK_CELL_SCHEME;
-  return isFile && !isPromptDocument(document) && document.languageId !== BUILT_PROMPT_LANGUAGE;
+  const isPrompt = isPromptDocument(document) || document.languageId === BUILT_PROMPT_LANGUAGE;
+  return document.uri.scheme !== OUTPUT_SCHEME && !isPrompt;
+}
+
+/** Return the URIs of the documents in tabs: of a comparison, the right side; of some notebooks, the cells. */
+export function openTabUris(): string[] {
+  const uris = tabInputs().flatMap((input) => {
+    const uri = inputUris(input)[0];
+    const notebook = vscode.workspace.notebookDocuments.find((document) => document.uri.toString() === uri?.toString());
+    if (notebook === undefined || notebook.notebookType === SYNCHRONIZED_NOTEBOOK) return uri === undefined ? [] : [uri];
+    return notebook.getCells().map((cell) => cell.document.uri);
+  });
+  return [...new Set(uris.map((uri) => uri.toString()))];
+}
+
+function tabInputs(): unknown[] {
+  return vscode.window.tabGroups.all.flatMap((group) => group.tabs).map((tab) => tab.input);
+}
+
+function inputUris(input: unknown): vscode.Uri[] {
+  if (input instanceof vscode.TabInputText || input instanceof vscode.TabInputNotebook) return [input.uri];
+  const isDiff = input instanceof vscode.TabInputTextDiff || input instanceof vscode.TabInputNotebookDiff;
+  return isDiff ? [input.modified, input.original] : [];
 }

@@ -7,6 +7,7 @@ import { runDoctor } from "./doctor";
 import { explainIgnore } from "./explain_ignore";
 import { InfoPanel } from "./info_panel";
 import { registerTools } from "./language_model_tools";
+import { registerMcpServer } from "./mcp_server";
 import { addMemoryEntry, showMemory } from "./memory";
 import { withErrorNotification } from "./notifications";
 import { Preview } from "./preview/preview";
@@ -35,7 +36,7 @@ let activeServer: Server | undefined;
 export async function activate(context: vscode.ExtensionContext): Promise<Api> {
   const log = vscode.window.createOutputChannel("promptls", { log: true });
   const manifest = context.extension.packageJSON;
-  const clientContext = new ClientContextProvider();
+  const clientContext = new ClientContextProvider(vscode.Uri.joinPath(context.globalStorageUri, "../.."));
   const server = new Server(context, clientContext, log, serverSettings(manifest));
   activeServer = server;
   const preview = new Preview(context.extensionUri);
@@ -78,6 +79,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     ),
     ...registerChatParticipant(prompts, clientContext, icon),
     ...registerTools(prompts, server),
+    ...registerMcpServer(server, String(manifest.version)),
   );
   // Without a workspace there is nothing to index, and the server starts with the first request.
   if (vscode.workspace.workspaceFolders?.length) {

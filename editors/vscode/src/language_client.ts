@@ -12,7 +12,7 @@ import {
   TransportKind,
 } from "vscode-languageclient/node";
 import { provideCompletionItem } from "./completion";
-import { additionalPromptLanguages, isSynchronized, promptSelector, syncSelector } from "./documents";
+import { SYNC_SELECTOR, additionalPromptLanguages, isSynchronized, promptSelector } from "./documents";
 import { errorSentence } from "./errors";
 import { provideHover } from "./hover";
 import type { Context, Status } from "./protocol";
@@ -43,7 +43,7 @@ export type CompleteHandler = (params: CompleteParams, token: vscode.Cancellatio
 export function createClient(options: ClientOptions): LanguageClient {
   const additionalLanguages = additionalPromptLanguages();
   const clientOptions: LanguageClientOptions = {
-    documentSelector: syncSelector(additionalLanguages),
+    documentSelector: SYNC_SELECTOR,
     initializationOptions: options.userSettings,
     outputChannel: options.log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
@@ -71,6 +71,7 @@ export function createClient(options: ClientOptions): LanguageClient {
   const client: PromptLanguageClient = new PromptLanguageClient("promptls", "promptls", run, clientOptions);
   client.featureSelector = promptSelector(additionalLanguages);
   client.registerFeature(experimentalCapabilities({ clientContext: true, complete: options.complete !== undefined }));
+  client.registerFeature(synchronizationOfShownDocuments(client));
   client.onNotification("promptls/statusChanged", (status: Status) => options.onStatusChanged(status));
   client.onRequest("promptls/clientContext", (params: { kinds?: string[] }) => options.clientContext(params.kinds ?? []));
   const complete = options.complete;
@@ -90,13 +91,13 @@ export function createClient(options: ClientOptions): LanguageClient {
 /**
  * Forward only documents for which `isSynchronized` is true.
  *
- * A document that becomes part of the workspace while it is open is opened on the server at its next edit.
+ * A document for which it becomes true is opened on the server when an editor shows it, or at its next edit.
  */
 function synchronizationMiddleware(openDocument: (document: vscode.TextDocument) => Promise<void>): Middleware {
   const openUris = new Set<string>();
   return {
     didOpen: async (document, next) => {
-      if (!isSynchronized(document)) return;
+      if (openUris.has(document.uri.toString()) || !isSynchronized(document)) return;
       openUris.add(document.uri.toString());
       await next(document);
     },
@@ -136,9 +137,35 @@ class PromptLanguageClient extends LanguageClient {
     super.error(message, data, false);
   }
 
+  /** Open a document on the server, unless it is open or not synchronized. */
   async open(document: vscode.TextDocument): Promise<void> {
     await this.getFeature("textDocument/didOpen").getProvider(document)?.send(document);
   }
+
+  /** Close a document on the server, unless it is not open. */
+  async close(document: vscode.TextDocument): Promise<void> {
+    await this.getFeature("textDocument/didClose").getProvider(document)?.send(document);
+  }
+}
+
+/** Open documents on the server as soon as an editor shows them, and close them when no editor does. */
+function synchronizationOfShownDocuments(client: PromptLanguageClient): StaticFeature {
+  const listeners: vscode.Disposable[] = [];
+  const update = () => {
+    for (const document of vscode.workspace.textDocuments) {
+      void (isSynchronized(document) ? client.open(document) : client.close(document));
+    }
+  };
+  return {
+    fillClientCapabilities(): void {},
+    initialize(): void {
+      listeners.push(vscode.window.onDidChangeVisibleTextEditors(update), vscode.window.tabGroups.onDidChangeTabs(update));
+    },
+    getState: () => ({ kind: "static" }),
+    clear(): void {
+      for (const listener of listeners.splice(0)) listener.dispose();
+    },
+  };
 }
 
 function experimentalCapabilities(promptls: { clientContext: boolean; complete: boolean }): StaticFeature {

@@ -35,8 +35,42 @@ interface ToolRegistry {
   ): vscode.Disposable;
 }
 
+/** A server of the Model Context Protocol that the editor starts. */
+export interface McpServer {
+  label: string;
+  command: string;
+  args: string[];
+  env: Record<string, string>;
+  version: string;
+}
+
+interface McpServerRegistry {
+  registerMcpServerDefinitionProvider?(
+    id: string,
+    provider: { onDidChangeMcpServerDefinitions: vscode.Event<void>; provideMcpServerDefinitions(): unknown[] },
+  ): vscode.Disposable;
+}
+
 /** `vscode.lm`, if available. */
-export const lm = (vscode as { lm?: typeof vscode.lm }).lm as (typeof vscode.lm & ToolRegistry) | undefined;
+export const lm = (vscode as { lm?: typeof vscode.lm }).lm as
+  | (typeof vscode.lm & ToolRegistry & McpServerRegistry)
+  | undefined;
+
+interface McpClasses {
+  McpStdioServerDefinition?: new (
+    label: string,
+    command: string,
+    args: string[],
+    env: Record<string, string>,
+    version: string,
+  ) => unknown;
+}
+
+/** Return the editor's definition of a server; undefined if the editor does not know such servers. */
+export function mcpServerDefinition({ label, command, args, env, version }: McpServer): unknown {
+  const { McpStdioServerDefinition: Definition } = vscode as McpClasses;
+  return Definition === undefined ? undefined : new Definition(label, command, args, env, version);
+}
 
 /** `vscode.chat`, if available. */
 export const chat = (vscode as { chat?: typeof vscode.chat }).chat;

@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import { type ClientContextProvider, toProtocolRange } from "./client_context";
-import { PROMPT_LANGUAGE, isPromptDocument } from "./documents";
+import { PROMPT_LANGUAGE, isCodeDocument, isPromptDocument } from "./documents";
 import { UserError } from "./errors";
 import { formatMention } from "./mention";
 import { withDelayedProgress } from "./notifications";
@@ -50,7 +50,7 @@ export class PromptBuilder {
   async askSelection(): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     const mention = editor === undefined ? undefined : selectionMention(editor);
-    if (mention === undefined) throw new UserError("Select lines of a workspace file first.");
+    if (mention === undefined) throw new UserError("Select lines of a document first.");
     await this.ask({ title: "Ask promptls about the selection", value: `${mention} ` });
   }
 
@@ -101,7 +101,9 @@ export async function openPromptDocument(content: string): Promise<void> {
 }
 
 function selectionMention(editor: vscode.TextEditor): string | undefined {
-  return editor.selection.isEmpty ? undefined : uriMention(editor.document.uri, toProtocolRange(editor.selection));
+  if (editor.selection.isEmpty) return undefined;
+  const { document, selection } = editor;
+  return uriMention(document.uri, toProtocolRange(selection)) ?? (isCodeDocument(document) ? "@selection" : undefined);
 }
 
 /** Return the mention of a workspace file or of a range of its lines; undefined outside of the workspace. */

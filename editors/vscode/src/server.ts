@@ -230,7 +230,8 @@ export class Server implements vscode.Disposable {
     return vscode.Uri.joinPath(this.context.globalStorageUri, "server").fsPath;
   }
 
-  private locate(): LocateResult {
+  /** Find the executable; a running server may have been started from another one. */
+  locate(): LocateResult {
     const trustedFolders = vscode.workspace.isTrusted ? (vscode.workspace.workspaceFolders ?? []) : [];
     return locateServer({
       setting: extensionSetting("server.path"),

@@ -22,6 +22,7 @@ from screen import ScreenTimeout, Terminal
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[2]
+sys.path.append(str(REPOSITORY / "tests"))  # for chatserver
 LISP = HERE / "lisp"
 PACKAGE = REPOSITORY / "editors" / "emacs"
 EMACS = os.environ.get("EMACS", "emacs")
@@ -133,6 +134,20 @@ def batch(report: Report, title: str, file: str, **environment: str | None) -> N
                 False,
                 " / ".join(line for line in err.splitlines() if "rror" in line)[-500:] or err[-500:],
             )
+
+
+def sending(report: Report) -> None:
+    """Send prompts with gptel, or the fake of its interface, to a local server and check what it receives."""
+    from chatserver import ChatServer, say
+
+    folders = os.environ.get("PROMPTLS_GPTEL") or str(HERE / "fakes" / "gptel")
+    with ChatServer([say("Half up.")]) as server:
+        batch(report, "gptel", "sending.el", GPTEL_PATH=folders, CHAT_HOST=server.url.split("/")[2])
+        messages = [request.body["messages"][-1]["content"] for request in server.requests]
+    built = bool(messages) and "def rounded(money)" in messages[0] and "How is it rounded? @#rounded" in messages[0]
+    report.add("gptel: the server receives the built prompt", built, repr(messages)[:600])
+    sent = len(messages) == 2 and messages[1].strip().endswith("The built prompt.")
+    report.add("gptel: the server receives the prompt of the preview", sent, repr(messages[1:])[:600])
 
 
 # ---- typed keys
@@ -347,6 +362,7 @@ def main() -> int:
     parts: dict[str, Callable[[], None]] = {
         "units": lambda: batch(report, "units", "units.el"),
         "readme": lambda: batch(report, "readme", "readme.el"),
+        "sending": lambda: sending(report),
         "package": lambda: batch(report, "package", "static.el"),
         "package without clients": lambda: batch(report, "package", "static.el", EMACS_PACKAGES=None),
     }

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from suite import HERE, PLUGIN, ROOT, Session, check, expect, wait_preview, wait_ready
 
+from chatserver import ChatServer, Handler, raw, say
+
 LUA = HERE / "lua"
 
 
@@ -34,6 +36,25 @@ def adapters_work(session: Session) -> None:
     output = session.run_headless(LUA / "adapters.lua", str(folder))
     for name in ("codecompanion", "CopilotChat", "avante"):
         expect(f"{name} passed" in output, f"the adapter works with {name} of {folder}", output)
+
+
+@check("codecompanion.nvim (fake or $PROMPTLS_NVIM_PLUGINS) sends the prompt and shows the answer", isolated=True)
+def prompt_is_sent_to_a_server(session: Session) -> None:
+    folder = Path(os.environ.get("PROMPTLS_NVIM_PLUGINS") or HERE / "fakes")
+    with ChatServer([answer_as_requested]) as server:
+        output = session.run_headless(LUA / "sending.lua", str(folder), server.url)
+        expect("sending passed" in output, "the answer is shown", output)
+        messages = server.requests[-1].body["messages"]
+    expect("def rounded(money)" in messages[-1]["content"], "the server receives the code", messages)
+    expect("# Question\nHow is it rounded? @#rounded" in messages[-1]["content"], "and the question", messages)
+
+
+def answer_as_requested(handler: Handler) -> None:
+    """Answer "Half up.", as a stream if the client asks for one."""
+    if not handler.server.requests[-1].body.get("stream"):
+        return say("Half up.")(handler)
+    delta = {"choices": [{"index": 0, "delta": {"role": "assistant", "content": "Half up."}, "finish_reason": "stop"}]}
+    return raw(f"data: {json.dumps(delta)}\n\ndata: [DONE]\n\n".encode(), "text/event-stream")(handler)
 
 
 @check("the health check reports a valid installation and invalid options", isolated=True)
@@ -86,6 +107,27 @@ def installation_of_the_readme_works(session: Session) -> None:
     (session.folder / "clone/doc/tags").unlink()
     editor.command("checkhealth promptls")
     editor.wait("missing tags are reported", lambda: "has no tags" in editor.lua(buffer_text), 60)
+
+
+@check("`promptls install nvim` makes the plugin, its help and the server work without a configuration", isolated=True)
+def installation_by_the_server_works(session: Session) -> None:
+    shutil.rmtree(session.home / ".local")
+    shutil.rmtree(session.home / ".config")
+    installer = session.programs / "promptls"
+    subprocess.run(
+        [installer, "install", "nvim"], env={**os.environ, **session.env}, check=True, timeout=60, capture_output=True
+    )
+    installer.unlink()  # Neovim has to find the server without the PATH
+    folder = session.home / ".local/share/nvim/site/pack/promptls/start/promptls"
+    tags = (folder / "doc/tags").read_text()
+    editor = session.open_code()
+    editor.command("help promptls")
+    editor.wait_text("promptls turns a question with @-mentions into a prompt")
+    editor.command("only")
+    editor.command("Promptls build How is money rounded? @#rounded")
+    expect("@#rounded" in wait_preview(editor), "the prompt is built")
+    editor.command("helptags ALL")
+    expect((folder / "doc/tags").read_text() == tags, "the tags are those of :helptags")
 
 
 @check("a notebook is synchronized as JSON: its unsaved cells are in the prompt", isolated=True)

@@ -179,6 +179,8 @@ def token_costs_are_shown(session: Session) -> None:
     expect("Build prompt" in lens and "Copy prompt" in lens, "the code lens has commands", lens)
 
 
+# In the shared session, the file before the prompt document was not drawn in some runs and was in others. The same step
+# closes the windows of the check before, where Neovim 0.11.4 crashes now and then (see MAX_CRASHES).
 @check(
     "code lenses are complete next to a long line and in a narrow window, and stay while it is edited", isolated=True
 )

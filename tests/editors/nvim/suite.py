@@ -23,6 +23,7 @@ from nvim import CheckFailedError, Nvim, NvimCrashedError
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
+sys.path.append(str(ROOT / "tests"))  # for chatserver
 PLUGIN = ROOT / "editors" / "nvim"
 MODULES = ("checks_prompt_documents", "checks_commands", "checks_server", "checks_headless")
 MAX_CRASHES = 1

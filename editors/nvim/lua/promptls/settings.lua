@@ -25,6 +25,7 @@
 ---@field profile? string Profile of the pipeline for requests that do not set one. Default: "default"
 ---@field threshold? number Minimum score of retrieved items, 0 to 1; null: the value of the profile. Default: null
 ---@field variant? string Instruction style for requests that do not set one: baseline, strict, citation or anti_prior. Default: ""
+---@field reranker? string Cross-encoder or late-interaction model that reorders the best regions: the absolute path of a folder with model.onnx and tokenizer.json, or the name of an installed fastembed model; empty: none. User settings only. Default: ""
 
 ---@class promptls.settings.Sections
 ---@field instructions? boolean Include short instructions for the type of question. Default: true
@@ -54,6 +55,13 @@
 ---@field proxy? string Proxy URL for the endpoint; proxy variables of the environment are ignored. User settings only. Default: ""
 ---@field sendCode? boolean Include code that is part of the question. User settings only. Default: false
 
+---@class promptls.settings.Team
+---@field index? string Address of the team index: s3://, gs:// or az://, or a folder; empty: none. User settings only. Default: ""
+---@field storage? table<string, string> Options of the storage without secrets, such as region and endpoint. User settings only. Default: {}
+---@field storageEnv? table<string, string> Secret options of the storage: option → name of the environment variable with its value. User settings only. Default: {}
+---@field deadlineMs? integer Milliseconds after which a prompt is built without code of the team index. User settings only. Default: 300
+---@field share? number Share of the budget for code of the team index, if it is certainly needed. User settings only. Default: 0.4
+
 ---@class promptls.settings.Cache
 ---@field folder? string Folder of the index; empty: the user cache folder. Indexes unused for 30 days are removed. User settings only. Default: ""
 
@@ -67,6 +75,7 @@
 ---@field graph? promptls.settings.Graph
 ---@field secrets? promptls.settings.Secrets
 ---@field languageModel? promptls.settings.LanguageModel
+---@field team? promptls.settings.Team
 ---@field cache? promptls.settings.Cache
 
 return {}

@@ -2,6 +2,7 @@
 // client context.
 
 import * as vscode from "vscode";
+import { VIRTUAL_SCHEME } from "../documents";
 import { UserError } from "../errors";
 import type { Location } from "../protocol";
 
@@ -15,7 +16,7 @@ export const locationHighlight = vscode.window.createTextEditorDecorationType({
 export async function openLocation(target: Location, column?: vscode.ViewColumn): Promise<void> {
   const location = target.location ?? target;
   const uri = vscode.Uri.parse(location.uri);
-  if (uri.scheme === "promptls") throw new UserError("This item is not from a file and cannot be opened.");
+  if (uri.scheme === VIRTUAL_SCHEME) throw new UserError("This item is not from a file and cannot be opened.");
   const options = { ...(column !== undefined && { viewColumn: column }), preview: true };
   const { start, end } = location.range;
   if (uri.path.endsWith(".ipynb")) {

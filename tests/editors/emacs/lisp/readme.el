@@ -3,7 +3,7 @@
 ;;; Commentary:
 
 ;; Evaluates the init files of the README in new Emacs processes with an empty home
-;; folder: with and without use-package.
+;; folder: with and without use-package, and as `promptls install emacs' writes it.
 
 ;;; Code:
 
@@ -63,6 +63,17 @@
                            "--eval" (format "(setq package-directory-list '%S)" package-directory-list)
                            "--eval" "(progn (require 'package) (package-initialize) (require 'use-package))")
                ""))
+
+(let* ((home (make-temp-file "home" t))
+       (process-environment (append (list (concat "HOME=" home) "XDG_CONFIG_HOME") process-environment)))
+  (call-process (getenv "PROMPTLS_COMMAND") nil nil nil "install" "emacs")
+  (let ((init (with-temp-buffer
+                (insert-file-contents (expand-file-name ".emacs.d/init.el" home))
+                (buffer-string))))
+    (check-equal "the init file of `promptls install emacs' works" (readme-run init) "")
+    (check-equal "the init file names the server"
+                 (readme-run (concat init "(princ (file-executable-p (car promptls-command)))")) "t"))
+  (delete-directory home t))
 
 (finish)
 ;;; readme.el ends here

@@ -1,9 +1,14 @@
 // Language models of the editor: used by the server if the settings allow it, and as callers of the tools.
 
 import * as assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import * as fs from "node:fs";
+import { createInterface } from "node:readline";
 import * as vscode from "vscode";
-import { waitFor, waitForIndex, withSetting } from "./helpers";
+import { runningProcesses } from "../lib/processes";
+import { folder, waitFor, waitForIndex, withSetting } from "./helpers";
+
+const index = process.env.PROMPTLS_CACHE as string;
 
 interface ToolHost {
   tools: readonly { name: string }[];
@@ -47,4 +52,34 @@ describe("language models", () => {
     const lines = found.content.map((part) => part.value).join("").split("\n");
     assert.ok(lines.length <= 3 && lines[0]!.startsWith("shop/money.py:"), lines.join("\n"));
   });
+
+  it("are offered an MCP server, which answers when the editor starts it", async function () {
+    this.timeout(90_000);
+    await waitForIndex();
+    await vscode.commands.executeCommand("workbench.mcp.startServer", "promptls.promptls/promptls");
+    const [command, ...args] = await waitFor("the editor starts the server", () => runningProcesses(index, "mcp")[0]?.words, 30_000);
+    assert.deepEqual(args.slice(-3), ["mcp", "--root", folder().fsPath]);
+    const tools = await listMcpTools(command!, args);
+    assert.deepEqual(tools, ["explain_symbol", "get_context", "related_code", "search_code"]);
+  });
 });
+
+/** Start an MCP server, initialize it and return the names of its tools. */
+async function listMcpTools(command: string, args: string[]): Promise<string[]> {
+  const server = spawn(command, args, { stdio: ["pipe", "pipe", "ignore"] });
+  try {
+    const messages = [
+      { id: 1, method: "initialize", params: { protocolVersion: "2025-03-26", capabilities: {}, clientInfo: { name: "test", version: "1" } } },
+      { method: "notifications/initialized" },
+      { id: 2, method: "tools/list" },
+    ];
+    for (const message of messages) server.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+    for await (const line of createInterface(server.stdout)) {
+      const response = JSON.parse(line);
+      if (response.id === 2) return response.result.tools.map((tool: { name: string }) => tool.name).sort();
+    }
+    throw new Error("The server exited.");
+  } finally {
+    server.kill();
+  }
+}

@@ -91,6 +91,19 @@ describe("notebooks", () => {
     assert.equal(path.basename(again.mentions[0]!.targets[0]!.uri), "gauges.ipynb", JSON.stringify(again.mentions));
   });
 
+  it("can be mentioned by @active, @selection and @open before they are saved", async () => {
+    const api = await waitForIndex();
+    const data = new vscode.NotebookData([new vscode.NotebookCellData(vscode.NotebookCellKind.Code, "ebb = 1\nflood = 2", "python")]);
+    const notebook = await vscode.workspace.openNotebookDocument("jupyter-notebook", data);
+    const editor = await vscode.window.showNotebookDocument(notebook);
+    await selectInCell(editor, 0, 3);
+    await waitFor("the notebook and the selection are sent", async () => {
+      const built = await api.buildPrompt({ message: "What is it? @active @selection @open" });
+      return built.mentions.every((mention) => mention.status === "included") && built.prompt!.includes("ebb = 1");
+    });
+    await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
+  });
+
   it("are completed in prompt documents", async () => {
     await waitForIndex();
     await openNotebook();

@@ -39,19 +39,26 @@ describe("prompt documents", () => {
     assert.equal(item.insertText, "@shop/cart.py");
   });
 
-  for (const rest of [":10-20", "#Store", "の端数処理", "的作用？", ", then", ")"]) {
-    it(`keep “${rest}” after an accepted completion`, async () => {
-      const document = await openPromptFile(`説明 See @shop/mo${rest}`);
-      const cursor = new vscode.Position(0, "説明 See @shop/mo".length);
-      vscode.window.activeTextEditor!.selection = new vscode.Selection(cursor, cursor);
-      await waitFor("the item is accepted", async () => {
-        await execute("editor.action.triggerSuggest");
-        await new Promise((resolve) => setTimeout(resolve, 300)); // the list has no event
-        await execute("acceptSelectedSuggestion");
-        return document.getText() !== `説明 See @shop/mo${rest}`;
+  for (const mode of ["insert", "replace"]) {
+    for (const rest of [":10-20", "#Store", "の端数処理", "的作用？", ", then", ")"]) {
+      it(`keep “${rest}” after an accepted completion (${mode})`, async () => {
+        await vscode.workspace.getConfiguration("editor").update("suggest.insertMode", mode, vscode.ConfigurationTarget.Global);
+        try {
+          const document = await openPromptFile(`説明 See @shop/mo${rest}`);
+          const cursor = new vscode.Position(0, "説明 See @shop/mo".length);
+          vscode.window.activeTextEditor!.selection = new vscode.Selection(cursor, cursor);
+          await waitFor("the item is accepted", async () => {
+            await execute("editor.action.triggerSuggest");
+            await new Promise((resolve) => setTimeout(resolve, 300)); // the list has no event
+            await execute("acceptSelectedSuggestion");
+            return document.getText() !== `説明 See @shop/mo${rest}`;
+          });
+          assert.equal(document.getText(), `説明 See @shop/money.py${rest}`);
+        } finally {
+          await vscode.workspace.getConfiguration("editor").update("suggest.insertMode", undefined, vscode.ConfigurationTarget.Global);
+        }
       });
-      assert.equal(document.getText(), `説明 See @shop/money.py${rest}`);
-    });
+    }
   }
 
   it("keep diagnostics while a mention is typed", async () => {

@@ -35,7 +35,7 @@ describe("server", () => {
     assert.equal(hits[0]!.version, editor.document.version);
   });
 
-  it("does not send documents outside of the workspace", async () => {
+  it("finds documents outside of the workspace neither by name nor by content", async () => {
     const api = await waitForIndex();
     const outside = vscode.Uri.joinPath(folder(), "../outside.py");
     await vscode.workspace.fs.writeFile(outside, Buffer.from("def far_away():\n    return 'zebra crossing'\n"));

@@ -1,23 +1,34 @@
-// Process IDs of running servers, identified by their index folder and command line.
+// Processes of promptls, identified by their index folder and command line.
 
 import * as fs from "node:fs";
 import { waitFor } from "./report";
 
-/** Return the servers that use an index folder. */
-export function serverPids(index: string): number[] {
-  const pids: number[] = [];
+/** A running process with its command line. */
+interface Process {
+  pid: number;
+  words: string[];
+}
+
+/** Return the processes of promptls that use an index folder and were started with a command. */
+export function runningProcesses(index: string, command: "serve" | "mcp"): Process[] {
+  const found: Process[] = [];
   for (const entry of fs.readdirSync("/proc")) {
     if (!/^\d+$/.test(entry)) continue;
     try {
-      const args = fs.readFileSync(`/proc/${entry}/cmdline`, "utf8").split("\0");
+      const words = fs.readFileSync(`/proc/${entry}/cmdline`, "utf8").split("\0").filter(Boolean);
       const environment = fs.readFileSync(`/proc/${entry}/environ`, "utf8").split("\0");
-      const isServer = args.includes("serve") && args.some((arg) => /\bpromptls$/.test(arg));
-      if (isServer && environment.includes(`PROMPTLS_CACHE=${index}`)) pids.push(Number(entry));
+      const isServer = words.includes(command) && words.some((word) => /\bpromptls$/.test(word));
+      if (isServer && environment.includes(`PROMPTLS_CACHE=${index}`)) found.push({ pid: Number(entry), words });
     } catch {
       // The process has exited in the meantime.
     }
   }
-  return pids;
+  return found;
+}
+
+/** Return the language servers that use an index folder. */
+export function serverPids(index: string): number[] {
+  return runningProcesses(index, "serve").map(({ pid }) => pid);
 }
 
 /** Wait until exactly one server uses an index folder and return its process ID. */
