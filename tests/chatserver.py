@@ -10,12 +10,10 @@ import select
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
-
-from msgspec import Struct
+from typing import Any, NamedTuple
 
 
-class Request(Struct, frozen=True):
+class Request(NamedTuple):
     """A received request."""
 
     path: str
@@ -105,8 +103,9 @@ class ChatServer(ThreadingHTTPServer):
 def completion(content: Any) -> bytes:
     message = {"role": "assistant", "content": content}
     choice = {"index": 0, "finish_reason": "stop", "message": message}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
     return json.dumps(
-        {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+        {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
     ).encode()
 
 

@@ -1,21 +1,30 @@
-"""The official client of the Model Context Protocol, connected to a server process over stdio, without `await`."""
+"""The official client of the Model Context Protocol, connected to a server process, without `await`."""
 
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import mcp_types as types
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from processes import deliver_interrupts
 
 TIMEOUT_S = 60.0
+ANNOUNCEMENT = re.compile(
+    r"promptls: MCP server at (?P<url>\S+); clients send the header `Authorization: (?P<header>.+)`\."
+)
 
 
 class McpClient:
@@ -63,7 +72,28 @@ def connect(
 ) -> Iterator[McpClient]:
     """Start a server, by default with some arguments of `promptls mcp`, and connect to it."""
     program, *rest = command or (sys.executable, "-m", "promptls", "mcp", *arguments)
-    server = StdioServerParameters(command=program, args=rest, env=environment(home), cwd=cwd)
+    with _connected(StdioServerParameters(command=program, args=rest, env=environment(home), cwd=cwd), mode) as client:
+        yield client
+
+
+@contextmanager
+def connect_http(url: str, headers: Mapping[str, str], mode: str = "auto") -> Iterator[McpClient]:
+    """Connect to a server over HTTP; all requests have the headers."""
+
+    @asynccontextmanager
+    async def transport() -> AsyncIterator[Any]:
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=TIMEOUT_S) as http,
+            streamable_http_client(url, http_client=http) as streams,
+        ):
+            yield streams
+
+    with _connected(transport(), mode) as client:
+        yield client
+
+
+@contextmanager
+def _connected(server: Any, mode: str) -> Iterator[McpClient]:
     failure: BaseException | None = None
     with (
         start_blocking_portal() as portal,
@@ -75,3 +105,24 @@ def connect(
             failure = error
     if failure is not None:
         raise failure
+
+
+@contextmanager
+def serve_http(
+    home: Path, *arguments: str, address: str = "0", **variables: str
+) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+    """Start a server for HTTP clients; yield the process, the URL and the header that it prints."""
+    command = [sys.executable, "-m", "promptls", "mcp", "--http", address, *arguments]
+    environ = {**environment(home), **variables}
+    signals = deliver_interrupts if os.name != "nt" else None
+    process = subprocess.Popen(command, env=environ, cwd=home, stderr=subprocess.PIPE, text=True, preexec_fn=signals)
+    assert process.stderr is not None
+    try:
+        line = process.stderr.readline()
+        found = ANNOUNCEMENT.fullmatch(line.strip())
+        assert found, line + process.stderr.read()
+        yield process, found["url"], found["header"]
+    finally:
+        process.terminate()
+        process.wait(TIMEOUT_S)
+        process.stderr.close()

@@ -6,6 +6,7 @@ The effect of a signal is not immediate: tests wait for it instead of checking o
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,11 @@ def until(
         if time.monotonic() > deadline:
             raise TimeoutError(message)
         time.sleep(interval_s)
+
+
+def deliver_interrupts() -> None:
+    """Undo the SIG_IGN that a shell gives to background jobs, which a child would inherit; for `preexec_fn`."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def alive(pid: int) -> bool:

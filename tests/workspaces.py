@@ -145,6 +145,9 @@ class IndexedSnapshot:
     def query_vector(self, text: str) -> NDArray[np.float32] | None:
         return _embedder().embed_query(text)
 
+    def rerank(self, *_: object) -> None:
+        """Return no scores: a model for the second stage is not configured."""
+
 
 @cache
 def _embedder() -> Embedder:

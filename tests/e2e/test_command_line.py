@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from conftest import git
+from processes import alive, command_of, deliver_interrupts, family, until
 from promptls.doctor import PACKAGES
 
 
@@ -125,6 +126,7 @@ def test_search_index_and_status(run, shop: Path) -> None:  # type: ignore[no-un
         (("serve", "--tcp", "0.0.0.0:2087"), "loopback"),
         (("serve", "--tcp", "127.0.0.1:99999"), "a loopback address and a port"),
         (("serve", "--tcp", "127.0.0.1:²"), "a loopback address and a port"),
+        (("serve", "--tcp", "2087"), "a loopback address and a port"),
         (("memory", "add", "hi", "--expires", "²"), "expires"),
         (("fly",), "invalid choice"),
         ((), "required"),
@@ -174,47 +176,125 @@ def test_closed_pipe_is_not_a_failure(tmp_path: Path, shop: Path, unbuffered: st
 
 @pytest.mark.skipif(os.name == "nt", reason="descriptors are closed by a POSIX shell")
 @pytest.mark.parametrize(
-    ("closed", "message", "status", "sentence"),
+    ("command", "closed", "status", "sentence"),
     [
-        (">&-", "x", 1, "promptls: cannot write the output: stdout is closed."),
-        ("<&-", "x", 0, ""),
-        ("<&-", "-", 2, "promptls: message: must not be blank."),
-        ("2>&-", "x", 0, ""),
-        ("<&- >&- 2>&-", "x", 1, ""),
+        ("prompt x", ">&-", 1, "cannot write the output: stdout is closed."),
+        ("prompt x", "1</dev/null", 1, "cannot write the output: stdout: Bad file descriptor."),
+        ("prompt x", "<&-", 0, ""),
+        ("prompt -", "<&-", 1, "cannot read the input: stdin is closed."),
+        ("prompt -", "0>/dev/null", 1, "cannot read the input: stdin: Bad file descriptor."),
+        ("prompt x", "2>&-", 0, ""),
+        ("prompt x", "<&- >&- 2>&-", 1, ""),
+        ("verify - x.json", "<&-", 1, "cannot read the input: stdin is closed."),
+        ("serve", "<&-", 1, "cannot read the input: stdin is closed."),
+        ("serve", ">&-", 1, "cannot write the output: stdout is closed."),
+        ("serve", "</dev/null", 1, "The connection ended without the request shutdown. The server exits."),
+        ("mcp", "<&-", 1, "cannot read the input: stdin is closed."),
+        ("mcp", ">&-", 1, "cannot write the output: stdout is closed."),
+        ("mcp", "</dev/null", 0, ""),
     ],
 )
-def test_closed_streams_cause_no_traceback(
-    tmp_path: Path, shop: Path, closed: str, message: str, status: int, sentence: str
+def test_closed_streams_are_one_sentence(
+    tmp_path: Path, shop: Path, command: str, closed: str, status: int, sentence: str
 ) -> None:
-    command = [sys.executable, "-m", "promptls", "prompt", message, "--root", str(shop)]
-    env = {**os.environ, "HOME": str(tmp_path), "PROMPTLS_CACHE": str(tmp_path / "cache")}
-    shell = ["sh", "-c", f'"$@" {closed}', "sh", *command]
-    done = subprocess.run(shell, env=env, capture_output=True, text=True, timeout=120, check=False)
+    done = run_in_shell(f"{sys.executable} -m promptls {command} {closed}", tmp_path, shop, "")
     assert done.returncode == status
+    own = [line for line in done.stderr.splitlines() if line.startswith("promptls: ")]
+    assert own == ([f"promptls: {sentence}"] if sentence else [])
     assert "Traceback" not in done.stderr
-    assert sentence in done.stderr
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of process groups")
 @pytest.mark.parametrize("delay_s", [0.1, 0.2, 0.4, 0.8])
 def test_interrupt_at_any_moment_is_silent(tmp_path: Path, shop: Path, delay_s: float) -> None:
-    command = [sys.executable, "-m", "promptls", "prompt", "-", "--root", str(shop)]
-    env = {**os.environ, "HOME": str(tmp_path), "PROMPTLS_CACHE": str(tmp_path / "cache")}
     status, stderr = -signal.SIGINT, b""
     while status == -signal.SIGINT and delay_s < 30:  # the interpreter was not ready: on a busy machine, wait longer
-        with subprocess.Popen(
-            command,
-            env=env,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        ) as process:
+        with start(tmp_path, shop, "prompt", "-") as process:
             time.sleep(delay_s)
             os.killpg(process.pid, signal.SIGINT)
             _, stderr = process.communicate(timeout=60)
         status, delay_s = process.returncode, 2 * delay_s
     assert (status, stderr) == (130, b"")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("command", ["prompt x", "search x", "index", "serve", "mcp"])
+@pytest.mark.parametrize(("number", "sentence"), [(signal.SIGTERM, b"SIGTERM"), (signal.SIGHUP, b"SIGHUP")])
+def test_signal_stops_all_processes_with_one_sentence(
+    tmp_path: Path, shop: Path, command: str, number: signal.Signals, sentence: bytes
+) -> None:
+    for file in range(500):  # so that the commands are still running
+        (shop / f"part_{file}.py").write_text(f"def part_{file}():\n    return {file}\n" * 5)
+    with start(tmp_path, shop, *command.split()) as process:
+        until(lambda: len(family(process.pid)) > 1, "a worker to start")
+        workers = family(process.pid)[1:]
+        os.kill(process.pid, number)
+        stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert (stdout, stderr) == (b"", b"promptls: terminated by %s.\n" % sentence)
+    until(lambda: not any(map(alive, workers)), "the workers to end")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_signal_that_is_ignored_stays_ignored(tmp_path: Path, shop: Path) -> None:
+    """A command that was started by nohup outlives its terminal."""
+    with start(tmp_path, shop, "prompt", "-", ignored=signal.SIGHUP) as process:
+        until(lambda: "promptls" in command_of(process.pid), "the interpreter to start")
+        os.kill(process.pid, signal.SIGHUP)
+        stdout, _ = process.communicate(b"how does @shop/cart.py work?", timeout=60)
+    assert process.returncode == 0
+    assert b"class Cart" in stdout
+
+
+def start(
+    tmp_path: Path, root: Path, *arguments: str, ignored: signal.Signals | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a command in a workspace and a session of its own, with the default actions of signals."""
+
+    def set_signals() -> None:
+        deliver_interrupts()
+        signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored == signal.SIGHUP else signal.SIG_DFL)
+
+    return subprocess.Popen(
+        [sys.executable, "-m", "promptls", *arguments],
+        cwd=root,
+        env={**os.environ, "HOME": str(tmp_path), "PROMPTLS_CACHE": str(tmp_path / "cache")},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=set_signals,
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the current folder cannot be deleted")
+@pytest.mark.parametrize(
+    "command", ["prompt x", "search x", "index", "status", "search x --root ..", "memory list", "recipes", "mcp",
+                "install codex --project --dry-run"]
+)  # fmt: skip
+def test_current_folder_that_was_deleted_is_named(tmp_path: Path, command: str) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    line = f"cd {gone} && rmdir {gone} && {sys.executable} -m promptls {command}"
+    done = run_in_shell(line, tmp_path, tmp_path, "")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        f"promptls: the current folder '{gone}' was deleted; change to another folder."
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a folder in use cannot be deleted")
+@pytest.mark.parametrize("command", ["index", "prompt x", "search x"])
+def test_workspace_that_is_deleted_while_it_is_indexed_is_an_error(tmp_path: Path, shop: Path, command: str) -> None:
+    for file in range(2000):
+        (shop / f"part_{file}.py").write_text(f"def part_{file}():\n    return {file}\n" * 5)
+    with start(tmp_path, tmp_path, *command.split(), "--root", str(shop)) as process:
+        until(lambda: any((tmp_path / "cache").rglob("files.sqlite")), "the workspace to be opened")
+        shop.rename(tmp_path / "elsewhere")
+        stdout, stderr = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert stdout == b""
+    assert f"promptls: the workspace '{shop}' does not exist." in stderr.decode().splitlines()
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
@@ -263,9 +343,12 @@ def test_doctor_reports_problems(run, tmp_path: Path) -> None:  # type: ignore[n
     assert healthy.returncode == 0, healthy.stdout
     assert "BAD" not in healthy.stdout
     assert "embedding model bundled: 512 dimensions" in healthy.stdout
+    assert "reranking model: none" in healthy.stdout
     config = tmp_path / "home" / ".config" / "promptls"
     config.mkdir(parents=True)
-    (config / "config.toml").write_text('[embedding]\nmodel = "/no/model"\n[index]\nworkers = "x"\n')
+    (config / "config.toml").write_text(
+        '[embedding]\nmodel = "/no/model"\n[retrieval]\nreranker = "/no/reranker"\n[index]\nworkers = "x"\n'
+    )
     broken = run("doctor", XDG_CONFIG_HOME=str(tmp_path / "home" / ".config"))
     assert broken.returncode == 1
     assert "index.workers" in broken.stdout
@@ -276,6 +359,7 @@ def test_doctor_reports_problems(run, tmp_path: Path) -> None:  # type: ignore[n
     failed = " ".join(f["what"] for f in findings if not f["ok"])
     assert "index.workers" in failed
     assert "/no/model" in failed
+    assert "/no/reranker" in failed
 
 
 def test_package_that_cannot_be_imported_is_one_sentence(run, shop: Path, broken: Path) -> None:  # type: ignore[no-untyped-def]

@@ -30,7 +30,7 @@ Start = Callable[..., Client]
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     top = tmp_path_factory.mktemp("identity")
-    root = write_tree(top / "root", WORKSPACE)
+    root = write_tree(top / "project", WORKSPACE)
     if os.name == "posix":
         (top / "link").symlink_to(root)
         (root / "inner").symlink_to("src")
@@ -80,7 +80,7 @@ SPELLINGS = {
     "slashes": lambda path: f"file://{quote(path.replace('/src/', '//src///'))}",
     "scheme": lambda path: f"FILE://{quote(path)}",
     "fragment": lambda path: f"file://{quote(path)}#L1",
-    "root link": lambda path: f"file://{quote(path.replace('/root/', '/link/'))}",
+    "root link": lambda path: f"file://{quote(path.replace('/project/', '/link/'))}",
     "inner link": lambda path: f"file://{quote(path.replace('/src/', '/inner/'))}",
     "plain path": lambda path: path,
 }
@@ -196,6 +196,18 @@ def test_any_open_document_can_be_mentioned_by_kind(client: Client, uri: str) ->
     assert result["mentions"][0]["reason"]
 
 
+def test_open_documents_are_those_that_the_client_reports(client: Client, workspace: Path) -> None:
+    listed, other = (workspace / "src/app.py").as_uri(), "untitled:Untitled-1"
+    did_open(client, listed, 'MARK = "listed"\n')
+    did_open(client, other, 'MARK = "other"\n')
+    assert '"listed"' in quoted(build(client, "explain @open")) and '"other"' in quoted(build(client, "explain @open"))
+    for reported in ([listed], []):
+        result = build(client, "explain @open", openDocuments=reported)
+        assert ('"listed"' in quoted(result), '"other"' in quoted(result)) == (bool(reported), False)
+    did_close(client, listed)
+    did_close(client, other)
+
+
 def test_document_of_another_scheme_is_not_a_file_of_the_same_name(client: Client) -> None:
     did_open(client, "vscode-vfs://github/o/r/app.py", 'MARK = "remote"\n')
     result = build(client, "what is @app.py", activeDocument="vscode-vfs://github/o/r/app.py")
@@ -222,3 +234,32 @@ def test_open_document_is_used_without_a_workspace_folder(start: Start, workspac
     client.open(workspace / "src/app.py", 'MARK = "unsaved"\n')
     for message in ("explain this file", "explain @active", "explain @src/app.py"):
         assert '"unsaved"' in quoted(build(client, message, activeDocument=uri)), message
+
+
+def long_definitions(header: str, body: str, end: str) -> str:
+    return "\n".join(f"{header.replace('NAME', name)}\n{(body + chr(10)) * 60}{end}\n" for name in ("first", "second"))
+
+
+PYTHON, GO = long_definitions("def NAME():", "    work()", ""), long_definitions("func NAME() {", "\twork()", "}")
+UNSAVED = [
+    ("untitled:Untitled-1", "python", PYTHON),
+    ("untitled:Untitled-1", "go", GO),
+    ("untitled:a.go", "python", PYTHON),  # the editor knows better than the name
+    ("untitled:a.go", "plaintext", GO),
+    ("git:/elsewhere/a.go?%7B%22ref%22%3A%22HEAD%22%7D", "", GO),
+    ("vscode-notebook-cell:/elsewhere/nb.book#W0sZmlsZQ%3D%3D", "python", PYTHON),
+]
+
+
+@pytest.mark.parametrize(("uri", "language", "text"), UNSAVED)
+def test_document_without_a_file_is_outlined_by_its_language(
+    client: Client, uri: str, language: str, text: str
+) -> None:
+    did_open(client, uri, text, language)
+    result = client.build(
+        "explain @active", budget={"tokens": 250}, sections={"retrieval": False}, context={"activeDocument": uri}
+    )
+    did_close(client, uri)
+    assert result["items"][0]["form"] == "outline"
+    keyword = text.split()[0]
+    assert all(f"  {keyword} {name}()" in quoted(result) for name in ("first", "second")), result["prompt"]

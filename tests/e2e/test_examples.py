@@ -63,6 +63,22 @@ def test_mention_kind_of_a_plugin_is_resolved(plugin: Path, shop: Path, tmp_path
     assert ["mention", "web/later.js:1-1"] in [words[-2:] for words in shown], done.stderr
 
 
+def test_documented_mention_kind_is_the_example() -> None:
+    page = (EXAMPLES.parent / "docs/howto/add-a-mention-kind.md").read_text("utf-8")
+    example = (EXAMPLES / "mention_kind_todo" / "promptls_todo.py").read_text("utf-8")
+    _, _, code = example.partition("\n\n")
+    assert code in page
+
+
+def test_prompt_reports_a_plugin_that_cannot_be_loaded(plugin: Path, shop: Path, tmp_path: Path) -> None:
+    (plugin / "promptls_todo.py").write_text("from promptls.model import NoSuchName\n", encoding="utf-8")
+    command = [sys.executable, "-m", "promptls", "prompt", "--root", str(shop), "how is @#apply_discount rounded?"]
+    done = run(*command, PYTHONPATH=python_path(plugin), PROMPTLS_CACHE=str(tmp_path / "cache"))
+    assert done.returncode == 0, done.stderr
+    assert "def apply_discount" in done.stdout
+    assert 'Cannot load the mention kind "todo"' in done.stderr
+
+
 def test_doctor_reports_a_plugin_that_cannot_be_loaded(plugin: Path, tmp_path: Path) -> None:
     (plugin / "promptls_todo.py").write_text("from promptls.model import NoSuchName\n", encoding="utf-8")
     done = run(

@@ -231,6 +231,13 @@ def test_completion_replaces_the_typed_text(page: OpenPrompt) -> None:
     assert page.request("completion", position={"line": 0, "character": 3}) == {"isIncomplete": False, "items": []}
 
 
+def test_completion_behind_the_full_width_sign_keeps_the_typed_text_as_filter(page: OpenPrompt) -> None:
+    page.replace("＠shop/mon と cart", 2)
+    item = page.request("completion", position=page.position("＠shop/mon", len("＠shop/mon")))["items"][0]
+    assert item["textEdit"] == {"range": page.range("＠shop/mon"), "newText": "@shop/money.py"}
+    assert item["filterText"] == "＠shop/mon"
+
+
 def test_completion_distinguishes_inserting_from_replacing(tmp_path: Path) -> None:
     root = make_shop(tmp_path / "shop-root")
     item = {"insertReplaceSupport": True}

@@ -138,6 +138,7 @@ CASES: list[tuple[str, str, list[str], list[str]]] = [
     ("@commit:first..second", "included", ["Weigh in cents"], []),
     ("@commit:--output=x", "unresolved", [], []),
     ("@branch", "included", ["+Amounts are integers"], []),
+    ('@team:"weight"', "unresolved", [], []),  # no index is configured; see test_team_reader
     ('@codebase:"put an article into the cart"', "included", ["self.articles.append"], []),
     ('@codebase:schema/:"articles"', "included", ["TABLE articles"], ["class Cart(Priced)"]),
     ("@codebase", "included", ["def weigh"], []),

@@ -257,6 +257,6 @@ def test_notebook_synchronization_is_offered_to_clients_that_support_it(
     finally:
         client.kill()
     assert capabilities["notebookDocumentSync"] == {
-        "notebookSelector": [{"notebook": {"notebookType": "jupyter-notebook", "scheme": "file"}}],
+        "notebookSelector": [{"notebook": {"notebookType": "jupyter-notebook"}}],
         "save": True,
     }

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from promptls.mentions.code_ranges import code_ranges, markdown_code
+from promptls.mentions.syntax.code_ranges import code_ranges, markdown_code
 
 REFERENCE = MarkdownIt("commonmark", {"maxNesting": 1000})
 RAW_HTML = re.compile(r"\s*<(?:script|style|textarea)(?:\s|>|\Z)", re.IGNORECASE)

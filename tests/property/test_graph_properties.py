@@ -7,11 +7,11 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptls.graph.call_paths import call_paths, callees
 from promptls.graph.graph import Graph, GraphView
 from promptls.graph.imports import ImportResolver
-from promptls.graph.neighbors import find_neighbors
 from promptls.graph.targets import resolve_target
+from promptls.graph.traversal.call_paths import call_paths, callees
+from promptls.graph.traversal.neighbors import find_neighbors
 from promptls.index.snapshot import Snapshot, with_files
 from promptls.index.syntax.parse import parse_source
 from promptls.knowledge.project.layers import layer_of

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.prompt.assemble import OUTPUTS, frame_tokens
-from promptls.prompt.history import select_turns
+from promptls.prompt.context.history import select_turns
 from promptls.prompt.layouts.types import Message
 from promptls.prompt.profile import profile, profile_names
 from promptls.prompt.tokens import counter

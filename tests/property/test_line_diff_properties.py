@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from promptls.mentions.unified_diff import CONTEXT_LINES, unified_diff
 from promptls.model import Cancelled, CancelToken
-from promptls.util.line_diff import patience_diff
+from promptls.util.text.line_diff import patience_diff
 
 LINE = st.sampled_from(["", "}", "x = 1", "y = 2", "z = 3", "return"])
 LINES = st.lists(LINE, max_size=25)

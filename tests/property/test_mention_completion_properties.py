@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -18,9 +18,9 @@ from promptls.mentions.completion.fuzzy import FuzzyIndex, MatchTier
 from promptls.mentions.completion.replacement import refers_to
 from promptls.mentions.context import ClientContext, ResolveContext, Services
 from promptls.mentions.extent import find_mentions
-from promptls.mentions.grammar import parse
 from promptls.mentions.path_lookup import find_files, find_folders
 from promptls.mentions.resolve import resolve_mentions
+from promptls.mentions.syntax.grammar import parse
 from promptls.model import FileEntry, Outline, Root, Span, Symbol, encode_outline
 from promptls.util.hashing import content_hash
 from promptls.util.persistent_map import PersistentMap
@@ -215,6 +215,7 @@ TYPED = st.text(st.sampled_from("ab/1.:#_ 'é中\"\\"), max_size=5)
 
 
 @given(PATHS, st.sampled_from([["r"], ["r", "other root"]]), st.sampled_from(["", "#"]), TYPED, TYPED)
+@example(["1", "1_"], ["r"], "", "#", ":\\1")  # a symbol in a file whose name begins with that of another file
 @settings(max_examples=400, deadline=None)
 def test_accepted_item_is_a_mention_of_it_and_keeps_other_text(
     paths: list[str], roots: list[str], sign: str, typed: str, rest: str

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import event, example, given, reject
+from hypothesis import event, example, given, reject, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,9 +22,9 @@ from promptls.prompt.assemble import BudgetTooSmall
 from promptls.prompt.budget import BudgetRequest
 from promptls.prompt.build import BuildResult, build
 from promptls.prompt.dry_run import dry_run
+from promptls.prompt.layouts import Message
 from promptls.prompt.options import RecipeOptions, RequestOptions, resolve_options
 from promptls.prompt.profile import profile_names
-from promptls.prompt.tokens import counter
 from promptls.settings import Settings
 from workspaces import IndexedSnapshot, context_of, snapshot_of
 
@@ -84,14 +84,11 @@ MENTIONS = (
     "@src/sub/c.py", "@#LIMIT", "@src/empty.py", "@docs/guide.md", "@AGENTS.md", "@many/m3.py", "@#many_3",
     "@src/", "@src/sub/", "@many/", "@workspace", "@map", "@map:src/", "@map:many/", "@tree", "@tree:src/",
     "@glob:**/*.py", "@glob:many/*.py", "@glob:src/**", "@layer:test", "@tests:src/a.py", "@tests:#deposit",
-    "@callers:in_b", "@callees:demo", "@usages:Account", "@path:demo->in_b",
+    "@callers:in_b", "@callees:demo", "@usages:Account", "@path:demo..open_account",
     "@text:account", '@regex:"def .*account"', '@codebase:"deposit an amount"', "@rules", "@memory",
     "@active", "@selection", "@open", "@visible", "@diff", "@staged", "@commit:HEAD", "@recent", "@terminal",
     "@clipboard", "@diagnostics", "@quickfix", "@history", "@src/none.py", "@#none", "@nowhere/",
 )  # fmt: skip
-
-ORDERED = tuple(name for name in MENTIONS if name != "@commit:HEAD")
-"""Mentions whose order does not matter; a diff and the last commit share changes, which the first of them shows."""
 
 FRAME_TOKENS = 300
 """More tokens than a layout adds to the message of a prompt with code."""
@@ -168,6 +165,17 @@ def shown_lines(result: BuildResult) -> Counter[tuple[str, int]]:
     )
 
 
+def own_lines(result: BuildResult, regions: set[tuple[str, Span]]) -> set[tuple[str, int]]:
+    """Return the lines of files that a prompt shows for these regions."""
+    return {
+        (part.item.path, line)
+        for item in result.assembled.items
+        for part in item.parts_showing(lambda source: (source.path, source.span) in regions)
+        for span in part.spans
+        for line in range(span.start, span.end)
+    }
+
+
 @given(
     st.lists(st.sampled_from(MENTIONS), min_size=1, max_size=3),
     BUDGETS,
@@ -191,18 +199,21 @@ def test_outcomes_agree_with_the_prompt(
             assert all((t.path, t.span) in items for t in targets)
         if outcome.status == "omitted" and targets:
             assert not lines & shown.keys(), outcome
+        if outcome.status == "partial" and lines:
+            assert not lines <= shown.keys(), outcome
         if "leaves no room" in outcome.reason:
             assert outcome.full_tokens + FRAME_TOKENS > built.free_tokens
         assert outcome.reason or outcome.status == "included"
 
 
 @given(
-    st.lists(st.sampled_from(ORDERED), min_size=2, max_size=3, unique=True).flatmap(
+    st.lists(st.sampled_from(MENTIONS), min_size=2, max_size=3, unique=True).flatmap(
         lambda names: st.tuples(st.just(names), st.permutations(names))
     ),
     st.sampled_from(profile_names()),
 )
 @example((["@src/", "@src/a.py"], ["@src/a.py", "@src/"]), "default")
+@example((["@diff", "@commit:HEAD"], ["@commit:HEAD", "@diff"]), "default")
 @example((["@map", "@map:src/"], ["@map:src/", "@map"]), "default")
 @example((["@map", "@glob:**/*.py"], ["@glob:**/*.py", "@map"]), "default")
 @example((["@many/m3.py", "@map:many/"], ["@map:many/", "@many/m3.py"]), "default")
@@ -214,6 +225,8 @@ def test_order_of_mentions_does_not_change_what_is_shown_if_all_fits(
     assert statuses == {outcome.mention.text: outcome.status for outcome in second.mentions}
     assert "partial" not in statuses.values()
     assert outlines(first) == outlines(second)
+    regions = {(target.path, target.span) for outcome in first.mentions for target in outcome.targets}
+    assert own_lines(first, regions) == own_lines(second, regions)
     assert shown_lines(first) == shown_lines(second)
 
 
@@ -223,13 +236,47 @@ def outlines(result: BuildResult) -> set[tuple[str, str]]:
     return {(rendered.item.path, rendered.body) for rendered in items if rendered.form == "outline"}
 
 
-@given(st.lists(st.sampled_from(MENTIONS), min_size=1, max_size=3), BUDGETS)
-def test_diagnostics_agree_with_the_prompt(context: ResolveContext, mentions: list[str], budget: int) -> None:
-    message = " ".join(mentions)
-    result = build_prompt(context, message, budget).result
-    run = dry_run(message, fresh(context), budget, counter("chars4"))
-    if all(diagnostic_code(outcome) != "over-budget" for outcome in result.mentions):
-        assert [story(o) for o in run.mentions] == [story(o) for o in result.mentions]
+@given(
+    st.lists(st.sampled_from(MENTIONS), min_size=1, max_size=3),
+    st.one_of(st.integers(1, 80), BUDGETS),
+    st.sampled_from(profile_names()),
+    st.sampled_from(["", "how is an amount converted? ", "explain this file "]),
+    st.sampled_from([(), (Message("user", "What is an account?"), Message("assistant", "A balance." * 40))]),
+)
+@example(["@#in_b"], 20, "default", "", ())
+def test_diagnostics_agree_with_the_prompt(
+    context: ResolveContext, mentions: list[str], budget: int, profile: str, question: str, history: tuple[Message, ...]
+) -> None:
+    message = question + " ".join(mentions)
+    request = RequestOptions(profile, budget=BudgetRequest(budget, counter="chars4"), history=history)
+    options = resolve_options(Settings(), request, RecipeOptions())
+    run = dry_run(message, fresh(context), options)
+    try:
+        built = [story(outcome) for outcome in build(message, options, fresh(context)).mentions]
+    except BudgetTooSmall:
+        assert all(outcome.status != "included" or not outcome.targets for outcome in run.mentions)
+        return
+    assert [story(outcome) for outcome in run.mentions] == built
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.sampled_from(MENTIONS), min_size=1, max_size=3),
+    BUDGETS,
+    st.lists(st.sampled_from(["how ", "is an amount converted? ", "word " * 60, "this file "]), min_size=2, max_size=4),
+)
+def test_diagnostics_while_typing_agree_with_those_of_the_whole_text(
+    context: ResolveContext, mentions: list[str], budget: int, typed: list[str]
+) -> None:
+    request = RequestOptions(budget=BudgetRequest(budget, counter="chars4"))
+    options = resolve_options(Settings(), request, RecipeOptions())
+    run = None
+    for end in range(1, len(typed) + 1):
+        message = "".join(typed[:end]) + " ".join(mentions)
+        run = dry_run(message, fresh(context), options, run)
+        assert [story(o) for o in run.mentions] == [
+            story(o) for o in dry_run(message, fresh(context), options).mentions
+        ]
 
 
 def story(outcome: MentionOutcome) -> tuple[str, str, str, str]:

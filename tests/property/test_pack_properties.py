@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from promptkit import files, label, renderer
 from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.assemble import BudgetTooSmall, assemble, frame_tokens
-from promptls.prompt.pack import PackingCandidate, PackResult, pack
+from promptls.prompt.packing.pack import PackingCandidate, PackResult, pack
 from promptls.prompt.rendering.fences import SPECIMEN
 from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.rendering.renderer import Renderer, render_element

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from promptls.index.snapshot import split_lines
 from promptls.mentions.resolvers import search
-from promptls.util.regex import Regex, RegexError
+from promptls.util.text.regex import Regex, RegexError
 
 PARTS = [
     *("a", "b", " ", ".", "^", "$", "x?", "a*", "b+?", r"\w+", r"\s*", r"\s+", "[^a]", "[^a]*", r"\b", r"\B", r"\n"),

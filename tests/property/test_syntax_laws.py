@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from promptls.index.syntax import captures
 from promptls.index.syntax.chunks import MAX_CHUNK_LINES
 from promptls.index.syntax.parse import ParseResult, changed_region, parse_source
+from promptls.index.syntax.tree_sitter import captures
 from promptls.languages import language_of
 from promptls.languages.kinds import CALLABLE_KINDS, SYMBOL_KINDS
 from promptls.model import Outline

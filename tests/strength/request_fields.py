@@ -1,4 +1,4 @@
-"""String fields of all requests, derived from the parameter types of `promptls.api.params`.
+"""String fields of all requests, derived from the parameter types of `promptls.api.messages.params`.
 
 `example_requests()` returns valid params for each method. `string_paths(params)` yields the paths of the string fields,
 and `with_value(params, path, value)` replaces one of them. New fields of the protocol are included automatically.

@@ -500,6 +500,7 @@ def test_repository_cannot_execute_commands(visit: Visit, shop: Path, tmp_path: 
     (shop / "shop/new.py").write_text("def fresh():\n    return 1\n")
     git(shop, "add", "-A")
     git(shop, "commit", "-qm", "third")
+    git(shop / "module", "commit", "-q", "--allow-empty", "-m", "the submodule at another commit")
     canary = tmp_path / "canary"
     for repository in (shop, inner, shop / "module"):
         if (repository / ".git").is_dir():
@@ -527,6 +528,7 @@ def test_repository_cannot_execute_commands(visit: Visit, shop: Path, tmp_path: 
         )
         assert built["mentions"][0]["status"] in ("included", "partial", "unresolved"), mention
     assert "return 2" in client.build("@diff")["prompt"] and "touched" in client.build("@diff")["prompt"]
+    assert "the submodule at another commit" in client.build("@diff")["prompt"]
     for path in (
         "shop/cart.py",
         "module/inner.py",

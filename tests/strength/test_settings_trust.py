@@ -67,6 +67,8 @@ VALUES: tuple[Any, ...] = (
     "editor",
     ["x"],
     {"a": ["b"]},
+    {"a": "b"},
+    70,
 )
 
 

@@ -19,7 +19,7 @@ from promptls.prompt.assemble import (
     frame_tokens,
 )
 from promptls.prompt.errors import UnknownName
-from promptls.prompt.pack import PackingCandidate, PackResult, pack
+from promptls.prompt.packing.pack import PackingCandidate, PackResult, pack
 from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.tokens import counter

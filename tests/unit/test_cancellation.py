@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.api.results import encode_mentions, utf16_offset, utf16_offsets
+from promptls.api.messages.results import encode_mentions, utf16_offset, utf16_offsets
 from promptls.index import Snapshot
 from promptls.mentions.resolve import parse_mentions
 from promptls.model import Cancelled, CancelToken, Mention, MentionOutcome

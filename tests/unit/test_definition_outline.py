@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from promptkit import renderer, symbol_item, text_file
 from promptls.model import FileText, Item
-from promptls.prompt.pack import PackingCandidate, pack
+from promptls.prompt.packing.pack import PackingCandidate, pack
 from promptls.prompt.rendering.definition_outline import (
     MAX_MEMBERS,
     DefinitionOutline,

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from conftest import git
+from promptls.git.revisions import MAX_SUBJECTS
+from promptls.mentions.completion.complete import complete
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.resolve import resolve_mentions
 from promptls.model import FileText, MentionOutcome
@@ -336,16 +338,120 @@ def test_diff_order_file_that_is_a_pipe_is_not_read(repo: Path) -> None:
         assert "+x = 5" in shown(mention, context_for(repo))["a.py (diff)"]
 
 
-def test_edit_in_a_submodule_is_a_change(tmp_path: Path) -> None:
+# ---------------------------------------------------------------- suggestions from git
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("@branch:fea", ["feature"]),
+        ("@branch:", ["feature", "main"]),
+        ("@commit:v1", ["v1.0"]),
+        ("@diff:fea", ["feature"]),
+    ],
+)
+def test_names_of_branches_and_tags_are_completed(repo: Path, text: str, expected: list[str]) -> None:
+    git(repo, "tag", "v1.0")
+    git(repo, "checkout", "-qb", "feature")
+    items = complete(text, len(text), context_for(repo), 50, count_tokens=lambda path: 1).items
+    names = [item.insert_text.rpartition(":")[2] for item in items]
+    assert [name for name in expected if name in names] == expected
+
+
+def test_moved_file_is_suggested_under_its_new_name(repo: Path) -> None:
+    (repo / "lib").mkdir()
+    git(repo, "mv", "a.py", "lib/renamed.py")
+    found = outcome("@a.py", context_of(snapshot_of("-- lib/renamed.py --\nx = 1\ny = 2\n", repo)))
+    assert (found.status, found.suggestion) == ("unresolved", "@lib/renamed.py")
+
+
+def test_deleted_file_is_not_suggested(repo: Path) -> None:
+    git(repo, "rm", "-q", "gone.py")
+    found = outcome("@gone.py", context_for(repo))
+    assert (found.status, found.suggestion) == ("unresolved", "")
+
+
+# ---------------------------------------------------------------- submodules
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    """A repository with a submodule in the folder lib."""
     top, library = tmp_path / "top", tmp_path / "library"
     for folder, name in ((library, "lib.py"), (top, "app.py")):
         snapshot_of(f"-- {name} --\nx = 1\n", folder)
-        for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "Begin"]):
-            git(folder, *arguments)
+        git(folder, "init", "-q", "-b", "main")
+        commit(folder, "Begin")
     git(top, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "lib")
     git(top, "commit", "-qm", "Add the library")
+    return top
+
+
+def test_edit_in_a_submodule_is_a_change(top: Path) -> None:
     snapshot = snapshot_of("-- app.py --\nx = 1\n-- lib/lib.py --\nx = 2\n", top)
     for mention in ("@diff", "@diff:unstaged", "@diff:HEAD"):
         (outcome,) = resolve_mentions(mention, context_of(snapshot))
         assert [item.subject for item in outcome.targets] == [f"{snapshot.roots[0].path}/lib/lib.py"]
         assert outcome.reason == "1 file changed, +1 −1."
+
+
+def submodule_diff(mention: str, top: Path) -> str:
+    """Return the text of the submodule in a diff, with short ids only."""
+    (text,) = (text for label, text in shown(mention, context_for(top)).items() if label.startswith("lib "))
+    return re.sub(r"\b([0-9a-f]{7})[0-9a-f]+", r"\1", text)
+
+
+def short_id(folder: Path) -> str:
+    return git(folder, "rev-parse", "HEAD").strip()[:7]
+
+
+def test_other_commit_of_a_submodule_is_shown_with_its_subjects(top: Path) -> None:
+    first = short_id(top / "lib")
+    commit(top / "lib", "Retry twice")
+    middle = short_id(top / "lib")
+    commit(top / "lib", "Wait | between < retries")
+    last = short_id(top / "lib")
+    expected = (
+        f"submodule {first}...{last}:\n  > {last} Wait | between < retries\n  > {middle} Retry twice\n"
+        f"@@ -1,1 +1,1 @@\n-Subproject commit {first}\n+Subproject commit {last}"
+    )
+    for mention in ("@diff", "@diff:unstaged", "@diff:HEAD"):
+        assert submodule_diff(mention, top) == expected
+    git(top, "add", "lib")
+    for mention in ("@diff", "@staged"):
+        assert submodule_diff(mention, top) == expected
+    git(top, "commit", "-qm", "Update the library")
+    assert submodule_diff("@commit:HEAD", top) == expected
+    git(top / "lib", "checkout", "-q", first)
+    commit(top / "lib", "Fork")
+    both = submodule_diff("@diff", top).splitlines()
+    assert {f"  > {short_id(top / 'lib')} Fork", f"  < {last} Wait | between < retries"} <= set(both)
+
+
+def test_commits_of_a_submodule_are_bounded(top: Path) -> None:
+    for number in range(MAX_SUBJECTS + 10):
+        git(top / "lib", "commit", "-q", "--allow-empty", "-m", f"Change {number}")
+    text = submodule_diff("@diff", top)
+    assert text.count("  > ") == MAX_SUBJECTS
+    assert "  further commits are left out\n" in text
+
+
+def test_unknown_commits_of_a_submodule_are_explained(top: Path) -> None:
+    git(top, "update-index", "--cacheinfo", f"160000,{'1' * 40},lib")
+    assert "commits are not shown: the submodule does not have them" in submodule_diff("@staged", top)
+    git(top, "submodule", "--quiet", "deinit", "--force", "lib")
+    assert "commits are not shown: the submodule is not checked out" in submodule_diff("@staged", top)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="symbolic links")
+def test_submodule_that_is_a_link_to_another_repository_is_not_read(top: Path, repo: Path) -> None:
+    (repo / "a.py").write_text("private = 1\n")
+    commit(repo, "Private subject")
+    (repo / "a.py").write_text("private = 2\n")
+    for revision in ("HEAD~1", "HEAD"):
+        git(top, "update-index", "--add", "--cacheinfo", f"160000,{git(repo, 'rev-parse', revision).strip()},other")
+        git(top, "commit", "-qm", "Set the submodule")
+    (top / "other").symlink_to(repo)
+    for mention in ("@diff", "@diff:unstaged", "@diff:HEAD", "@commit:HEAD"):
+        texts = shown(mention, context_for(top))
+        assert "rivate" not in "".join(texts.values())

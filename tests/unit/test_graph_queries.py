@@ -9,11 +9,13 @@ from test_graph_view import APP
 
 from graphkit import ref_of, short_name, view_of
 from promptls.graph import markdown
-from promptls.graph.call_paths import call_paths
-from promptls.graph.expand import expand_items
 from promptls.graph.explain import explain_position, explain_symbol, render_explanation
 from promptls.graph.graph import GraphView
-from promptls.graph.neighbors import (
+from promptls.graph.search import NAME_WEIGHT, NOTES_WEIGHT, SUMMARY_WEIGHT, TAGS_WEIGHT, search_nodes
+from promptls.graph.targets import resolve_target
+from promptls.graph.traversal.call_paths import call_paths
+from promptls.graph.traversal.expand import expand_items
+from promptls.graph.traversal.neighbors import (
     INCOMING_FACTORS,
     MAX_NEIGHBORS,
     MAX_PER_NODE,
@@ -21,15 +23,13 @@ from promptls.graph.neighbors import (
     all_neighbors,
     find_neighbors,
 )
-from promptls.graph.queries import (
+from promptls.graph.traversal.queries import (
     graph_for_call_paths,
     graph_for_nodes,
     graph_for_position,
     graph_for_query,
     graph_for_symbol,
 )
-from promptls.graph.search import NAME_WEIGHT, NOTES_WEIGHT, SUMMARY_WEIGHT, TAGS_WEIGHT, search_nodes
-from promptls.graph.targets import resolve_target
 from promptls.knowledge.project.facts import ProjectHeader
 from promptls.model import Cancelled, CancelToken, Item, Origin, Span
 
@@ -393,7 +393,7 @@ def test_unknown_target_is_rendered(tmp_path: Path) -> None:
     view = view_of(APP, tmp_path)
     text = render_explanation(view, explain_symbol(view, "Servise"))
     assert text.startswith("# Not found\n\nNothing in the workspace is called Servise: ")
-    assert "ignored (see promptls/explainIgnore)" in text
+    assert "ignored (.gitignore, .promptlsignore or the setting index.exclude)" in text
     assert "- Service" in text.split("Near names:")[1]
 
 

@@ -217,6 +217,37 @@ def test_missing_root_is_reported_and_restored_when_it_returns(place: IndexedFol
     assert index.client.state().phase == "ready"
 
 
+def test_root_is_reported_as_missing_if_the_client_reports_its_files_as_deleted(place: IndexedFolder) -> None:
+    path = place.write("a.py", ONE)
+    index = place.index()
+    assert place.shown(index)
+    place.root.rename(place.folder / "away")
+    index.workspace.touch([path])
+    assert place.shown(index) == {}
+    assert index.client.state().message == f"Cannot read the folder {place.root}: it does not exist. Will retry."
+
+
+def test_root_that_is_unmounted_is_reported(place: IndexedFolder) -> None:
+    """Only the empty mount point is left."""
+    place.write("a.py", ONE)
+    index = place.index()
+    before, mounted = place.shown(index), place.folder / "mounted"
+    place.root.rename(mounted)
+    place.root.mkdir()
+    index.workspace.rescan()
+    assert place.shown(index) == {}
+    assert index.client.state().message.startswith(f"The folder {place.root} was replaced by an empty one;")
+    place.root.rmdir()
+    mounted.rename(place.root)
+    index.workspace.rescan()
+    assert place.shown(index) == before
+    (place.root / "a.py").unlink()
+    index.workspace.rescan()
+    assert place.shown(index) == {}
+    assert index.client.wait_until_stored(timeout_s=60)
+    assert index.client.state().phase == "ready"
+
+
 def test_file_limit_is_reported(place: IndexedFolder) -> None:
     for number in range(4):
         place.write(f"f{number}.py", ONE)

@@ -108,6 +108,21 @@ def test_content_decides_on_shared_and_unknown_extensions(path: str, text: str, 
     assert language_of(path, text) == language
 
 
+LANGUAGE_IDS = {
+    "python": "python", "javascriptreact": "jsx", "typescriptreact": "tsx", "shellscript": "bash", "sh": "bash",
+    "csharp": "csharp", "cs": "csharp", "dockerfile": "dockerfile", "makefile": "make", "make": "make", "cuda-cpp": "cpp",
+    "objective-c": "objc", "objcpp": "objc", "jsonc": "json", "plsql": "sql", "vim": "vim", "viml": "vim",
+    "emacs-lisp": "elisp", "golang": "go", "ps1": "powershell", "terraform": "hcl", "fsharp": "fsharp", "c++": "cpp",
+}  # fmt: skip
+"""Language IDs of LSP, VS Code, Vim and Emacs."""
+
+
+@pytest.mark.parametrize("language_id", LANGUAGE_IDS)
+def test_language_ids_of_editors_are_known(language_id: str) -> None:
+    found = language_by_alias(language_id)
+    assert found is not None and found.name == LANGUAGE_IDS[language_id]
+
+
 @pytest.mark.parametrize("text", NOTEBOOKS)
 def test_notebook_by_content(text: str) -> None:
     assert language_of("a.ipynb", text) == NOTEBOOKS[text]
@@ -165,7 +180,8 @@ def test_naming_a_language_loads_no_grammar() -> None:
         "import sys; from promptls.languages import language_of;"
         "assert language_of('a.py') == 'python';"
         "assert not {m for m in sys.modules if m.startswith(('promptls.index', 'numpy'))};"
-        "from promptls.index.syntax import grammars, parse;"
+        "from promptls.index.syntax import parse;"
+        "from promptls.index.syntax.tree_sitter import grammars;"
         "parse.parse_as_text('x = 1\\n' * 50, 'python', 'why');"
         "print([m for m in sys.modules if m.startswith('tree_sitter')])"
     )

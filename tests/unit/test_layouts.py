@@ -13,9 +13,9 @@ from promptls.compat.prompto import task_templates
 from promptls.model import Origin
 from promptls.prompt.assemble import AssembledPrompt, assemble
 from promptls.prompt.layouts import Message, PromptMetadata, Section
-from promptls.prompt.pack import PackedItem, PackingCandidate, PackResult, pack
-from promptls.prompt.packer import FULL
-from promptls.prompt.parts import Part
+from promptls.prompt.packing.pack import PackedItem, PackingCandidate, PackResult, pack
+from promptls.prompt.packing.packer import FULL
+from promptls.prompt.packing.parts import Part
 from promptls.prompt.rendering.forms import item_forms
 
 GREET = text_file(

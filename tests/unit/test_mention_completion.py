@@ -9,7 +9,7 @@ import pytest
 from promptls.index.snapshot import Snapshot
 from promptls.mentions import registry
 from promptls.mentions.completion.complete import CompletionResult, complete
-from promptls.mentions.registry import KindRegistry, MentionKind
+from promptls.mentions.kinds import KindRegistry, MentionKind
 from workspaces import context_of, snapshot_of
 
 SHOP = """

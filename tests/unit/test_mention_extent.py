@@ -8,9 +8,9 @@ import pytest
 
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.extent import MAX_TOKENS, find_mentions
-from promptls.mentions.line_syntax import parse_lines
 from promptls.mentions.resolve import resolve_mentions
-from promptls.mentions.symbol_spelling import spellings
+from promptls.mentions.syntax.line_syntax import parse_lines
+from promptls.mentions.syntax.symbol_spelling import spellings
 from workspaces import context_of, snapshot_of
 
 SHOP = """
@@ -139,7 +139,11 @@ APP, B = "src/app.py:1-10", "src/b.py:1"
         # other tools' prefixes
         ("@file:src/app.py @folder:設計", [f"@file:src/app.py → {APP}", "@folder:設計 → 設計/仕様書.md:1"]),
         ("#file:src/b.py #file:nothing.py", [f"#file:src/b.py → {B}"]),
+        ("#folder:設計 #folder:nothing/", ["#folder:設計 → 設計/仕様書.md:1"]),
         ("@symbol:Cart.total", ["@symbol:Cart.total → src/app.py:2-3"]),
+        ("#sym:Cart.total(), #symbol:Nothing", ["#sym:Cart.total → src/app.py:2-3"]),
+        # the full-width sign of Chinese and Japanese input methods
+        ("请解释＠src/app.py和＠#Cart.total。", [f"＠src/app.py → {APP}", "＠#Cart.total → src/app.py:2-3"]),
         # not mentions
         ("bob@src/app.py, объясни@src/app.py", []),
         ("https://x.org/@src/app.py postgres://u:@localhost/b.py", []),
@@ -189,6 +193,28 @@ def test_unusual_range_is_noted(context: ResolveContext) -> None:
     assert outcome.reason == '"2,4" was read as the lines 2-4.'
     (outcome,) = resolve_mentions("@src/app.py:2:4", context)
     assert outcome.reason == '"2:4" was read as line 2, column 4; a range is written 2-4.'
+
+
+@pytest.mark.parametrize(
+    ("text", "lines", "reason"),
+    [
+        (":2 - 4", "2", "Line 2 alone was read; a range is written 2-4."),
+        (":2 -4", "2", "Line 2 alone was read; a range is written 2-4."),
+        (":2 – 4 times slower", "2", "Line 2 alone was read; a range is written 2-4."),
+        ("#L2 - L4", "2", "Line 2 alone was read; a range is written 2-4."),
+        (":2- 4", "2-", "All lines from 2 were read; a range is written 2-4."),
+        (":4 - 2 times slower", "4", ""),
+        (":2 - 4.5 s", "2", ""),
+        (":2 and 4", "2", ""),
+        (":2 - see 4", "2", ""),
+    ],
+)
+def test_dash_between_spaces_is_not_a_range_but_noted(
+    context: ResolveContext, text: str, lines: str, reason: str
+) -> None:
+    (outcome,) = resolve_mentions(f"why @src/app.py{text}", context)
+    assert outcome.reason == reason
+    assert outcome.targets[0].span.start + 1 == int(lines.rstrip("-"))
 
 
 def test_heading_of_digits_precedes_a_line(context: ResolveContext) -> None:

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from promptls.mentions import grammar, registry
+from promptls.mentions import registry
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.registry import BUILT_IN, MentionKind, load_kinds
+from promptls.mentions.kinds import MentionKind
+from promptls.mentions.registry import BUILT_IN, load_kinds
 from promptls.mentions.resolve import resolve_mentions
+from promptls.mentions.syntax import grammar
 from promptls.model import Mention, MentionOutcome
 from workspaces import context_of, snapshot_of
 

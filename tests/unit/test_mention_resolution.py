@@ -114,6 +114,10 @@ def ask(top: Path, message: str, active: str = "", opened: tuple[str, ...] = (),
         ('@"docs/Getting Started.md"', "included: docs/Getting Started.md"),
         ("@docs/Getting\\ Started.md", "included: docs/Getting Started.md"),
         ("@docs/Getting%20Started.md", "included: docs/Getting Started.md"),
+        ("@docs/Getting Started.md", "included: docs/Getting Started.md"),
+        ("@docs/Getting Started.md:3", "included: docs/Getting Started.md:3"),
+        ("@Getting Started.md", "included: docs/Getting Started.md"),
+        ("@src/app.py?plain=1#L2", "included: src/app.py:2"),
         ("@app/[slug]/page.tsx", "included: app/[slug]/page.tsx"),
         ("@[slug]/page.tsx", "included: app/[slug]/page.tsx"),
         ("@src/app.py:5-6", "included: src/app.py:5-6 method Server.stop"),
@@ -193,6 +197,14 @@ def test_one_mention(tmp_path: Path, mention: str, expected: str) -> None:
 def test_suggestions(tmp_path: Path, mention: str, suggestion: str) -> None:
     (outcome,) = resolve_mentions(mention, context_of(snapshot_of(SHOP, tmp_path)))
     assert outcome.suggestion == suggestion
+
+
+@pytest.mark.parametrize("mention", ["@#Task.retyr", "@#Task::retyr", "@symbol:Task.retyr", "@task.py:Task.retyr"])
+def test_suggestion_for_a_member_keeps_the_qualifier(tmp_path: Path, mention: str) -> None:
+    files = "-- task.py --\nRETRY = 3\n\n\nclass Task:\n    def retry(self):\n        return RETRY\n"
+    (outcome,) = resolve_mentions(mention, context_for(files, tmp_path))
+    assert outcome.status == "unresolved"
+    assert outcome.suggestion.endswith(("Task.retry", "Task::retry"))
     assert outcome.reason
 
 

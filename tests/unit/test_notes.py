@@ -6,7 +6,7 @@ import pytest
 
 from promptkit import item, renderer, symbol_item, text_file
 from promptls.model import Item, Origin
-from promptls.prompt.pack import PackingCandidate, pack
+from promptls.prompt.packing.pack import PackingCandidate, pack
 from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.rendering.notes import find_notes
 

@@ -13,7 +13,8 @@ from promptls.model import Item, Origin, Span
 from promptls.prompt import profile as profiles
 from promptls.prompt.build import TraceStage, trace_line
 from promptls.prompt.errors import UnknownName
-from promptls.prompt.pack import PackingCandidate, pack
+from promptls.prompt.packing.pack import PackingCandidate, pack
+from promptls.prompt.packing.rank import DEDUPLICATORS, SIMILARITY_FEATURES, drop_overlaps, split_by_threshold
 from promptls.prompt.profile import (
     GROUP,
     Profile,
@@ -24,7 +25,6 @@ from promptls.prompt.profile import (
     profile,
     profile_names,
 )
-from promptls.prompt.rank import DEDUPLICATORS, SIMILARITY_FEATURES, drop_overlaps, split_by_threshold
 from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.scoring import RetrievedItem, ScoringQuery, apply_boosts
 from promptls.prompt.variants import VARIANTS

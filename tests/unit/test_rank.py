@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from promptls.model import Item, Origin, Span
-from promptls.prompt.rank import (
+from promptls.prompt.packing.rank import (
     apply_time_decay,
     by_value_per_token,
     diversify,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.util.regex import Regex, RegexError
+from promptls.util.text.regex import Regex, RegexError
 
 
 @pytest.mark.parametrize(

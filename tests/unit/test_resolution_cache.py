@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from promptls.mentions import resolution_cache
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.registry import KindRegistry, MentionKind, load_kinds
+from promptls.mentions.kinds import KindRegistry, MentionKind
+from promptls.mentions.registry import load_kinds
 from promptls.mentions.resolution_cache import ResolutionCache
 from promptls.mentions.resolve import resolve_mentions
 from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Span

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from promptls.index.files.secret_files import secret_kind
 from promptls.prompt.sanitize import redact
-from promptls.prompt.sanitize.token_patterns import token_patterns
+from promptls.prompt.sanitize.detectors.token_patterns import token_patterns
 
 CHARACTERS = {
     "a": string.ascii_letters + string.digits,

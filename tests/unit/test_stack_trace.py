@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from promptls.mentions.context import ResolveContext, Services
 from promptls.mentions.resolve import resolve_mentions
 from promptls.model import FileText, Origin
-from promptls.prompt.pack import PackingCandidate, pack
+from promptls.prompt.packing.pack import PackingCandidate, pack
 from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.rendering.renderer import Renderer, render_element
 from promptls.prompt.tasks.stack_trace import MAX_FRAMES, parse_frames

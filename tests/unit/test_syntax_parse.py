@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from promptls.index.syntax import captures
 from promptls.index.syntax.parse import (
     MIN_READ_BYTES,
     READ_BYTES,
@@ -16,6 +15,7 @@ from promptls.index.syntax.parse import (
     parse_source,
     reader_of,
 )
+from promptls.index.syntax.tree_sitter import captures
 from promptls.model import Outline, Span, Symbol
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from promptls.index.syntax.parse import parse_source
-from promptls.index.syntax.source_text import SourceText
+from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import language_of
 
 UNKNOWN_CODE = {

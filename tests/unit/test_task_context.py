@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from promptls.index import Snapshot
 from promptls.mentions.unified_diff import unified_diff
 from promptls.model import FileText, Item, Origin, Span
-from promptls.prompt.explicit import locate_item
+from promptls.prompt.context.explicit import locate_item
 from promptls.prompt.layouts import Message
-from promptls.prompt.rank import SHORT_ITEM_LINES, required_score
+from promptls.prompt.packing.rank import SHORT_ITEM_LINES, required_score
 from promptls.prompt.tasks.changes import FileChange, parse_change
 from promptls.prompt.tasks.conversation import earlier_question
 from promptls.prompt.tasks.instruction import is_instruction_only

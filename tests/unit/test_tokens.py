@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from promptls.model import Problem
+from promptls.prompt.budget import CounterStatus, counter_status
 from promptls.prompt.errors import UnknownName
 from promptls.prompt.tokens import choose_counter, counter, counter_from_file
 from promptls.prompt.tokens.exact import _split_long_space
+from promptls.settings import BudgetSettings
 
 # text, tokens in cl100k_base, tokens in o200k_base; counted with the vocabularies themselves
 SAMPLES = {
@@ -112,7 +114,7 @@ def test_estimate_is_close_to_the_true_count(name: str) -> None:
     text, cl100k, o200k = SAMPLES[name]
     count = counter("estimate").count(text)
     assert min(cl100k, o200k) * 0.88 <= count
-    assert count <= max(cl100k, o200k) * 1.25
+    assert count <= max(cl100k, o200k) * (1.25 if text.isascii() else 1.5)
 
 
 def test_mean_error_on_code_is_below_twelve_percent() -> None:
@@ -151,7 +153,7 @@ def test_estimate_uses_the_vocabulary_of_the_model(name: str) -> None:
     text, cl100k, o200k = SAMPLES[name]
     older, newer = choose_counter("estimate", "cl100k_base")[0], choose_counter("estimate", "o200k_base")[0]
     assert older.name == "estimate (cl100k_base)"
-    assert newer.name == "estimate"
+    assert newer.name == "estimate (o200k_base)"
     high = 1.18 if text.isascii() else 1.75  # a short sentence in another script: more, never much less
     assert 0.88 <= older.count(text) / cl100k <= high
     assert 0.88 <= newer.count(text) / o200k <= high
@@ -180,14 +182,52 @@ AWKWARD = {
         71,
         71,
     ),
-}
+    'hebrew_pointed': ('\u05d1\u05b0\u05bc\u05e8\u05b5\u05d0\u05e9\u05b4\u05c1\u05d9\u05ea \u05d1\u05b8\u05bc\u05e8\u05b8\u05d0 \u05d0\u05b1\u05dc\u05b9\u05d4\u05b4\u05d9\u05dd \u05d0\u05b5\u05ea \u05d4\u05b7\u05e9\u05b8\u05bc\u05c1\u05de\u05b7\u05d9\u05b4\u05dd \u05d5\u05b0\u05d0\u05b5\u05ea \u05d4\u05b8\u05d0\u05b8\u05e8\u05b6\u05e5\u05c3', 79, 50),
+    'arabic_vowelled': ('\u0628\u0650\u0633\u0652\u0645\u0650 \u0671\u0644\u0644\u064e\u0651\u0647\u0650 \u0671\u0644\u0631\u064e\u0651\u062d\u0652\u0645\u064e\u0670\u0646\u0650 \u0671\u0644\u0631\u064e\u0651\u062d\u0650\u064a\u0645\u0650 \u0671\u0644\u0652\u062d\u064e\u0645\u0652\u062f\u064f \u0644\u0650\u0644\u064e\u0651\u0647\u0650 \u0631\u064e\u0628\u0650\u0651 \u0671\u0644\u0652\u0639\u064e\u0627\u0644\u064e\u0645\u0650\u064a\u0646\u064e', 79, 57),
+    'ideographs_extension_b': ('𠀀𠀋𠂢𠅘𠈓𠌫𠍱𠏹𠑊𠔉𠗖𠘨𠝏𠠇𠠺𠢹𠥼𠦝', 70, 70),
+    'ideographs_rare': ('龘靐齉齾爩鱻麤龗灪吁籱滈鸜籲䨻䲜驫', 41, 37),
+    'ideographs_compatibility': ('豈更車賈滑串句龜龜契金喇奈懶癩羅', 31, 23),
+    'symbols': ('!@#$%^&*()_+{}|:"<>?~`-=[]\\;\',./!@#%^&$*(_)+}{":?><', 33, 33),
+    'ascii_art': (' /\\_/\\  ( o.o )  > ^ <  |\\---/|  | ,_, |   \\_`_/-..----.', 31, 31),
+    'brainf': ('++++++++[>++++[>++>+++>+++>+<<<<-]>+>+>->>+[<]<-]>>.>---.+++++++..+++.>>.<-.', 38, 40),
+    'perl': ('@_=($;=~/(.)/g)x9;s#^(\\S+)#<$1>#gx;$_=$/.$\\.$,;print+map{$_^$/}@{[split//]}', 44, 45),
+    'minified': ('!function(e,t){"object"==typeof exports?t(exports):(e=e||self).d3={}}(this,function(n){var r=[].slice;n<t?-1:n>=t?0:NaN})', 45, 46),
+    'base64_key': ('q83vASNFZ4mrze8BI0Vniavl7wEjRWeJq83vASP+bz/k9Zx0pQ7tLw==', 40, 40),
+    'khmer': ('\u17a2\u1793\u17bb\u1782\u1798\u1793\u17cd\u1793\u17c1\u17c7\u17a2\u17b6\u1793\u17af\u1780\u179f\u17b6\u179a\u1780\u17c6\u178e\u178f\u17cb\u179a\u1785\u1793\u17b6\u179f\u1798\u17d2\u1796\u17d0\u1793\u17d2\u1792', 60, 24),
+    'ethiopic': ('ይህ ተግባር የማዋቀሪያ ፋይሉን ያነባል', 60, 44),
+    'myanmar': ('\u1024\u101c\u102f\u1015\u103a\u1006\u1031\u102c\u1004\u103a\u1001\u103b\u1000\u103a\u101e\u100a\u103a \u1016\u102d\u102f\u1004\u103a\u1000\u102d\u102f\u1016\u1010\u103a\u101e\u100a\u103a', 63, 13),
+    'tamil': ('\u0b87\u0ba8\u0bcd\u0ba4 \u0b9a\u0bc6\u0baf\u0bb2\u0bcd\u0baa\u0bbe\u0b9f\u0bc1 \u0b89\u0bb3\u0bcd\u0bb3\u0bae\u0bc8\u0bb5\u0bc1 \u0b95\u0bcb\u0baa\u0bcd\u0baa\u0bc8\u0baa\u0bcd \u0baa\u0b9f\u0bbf\u0b95\u0bcd\u0b95\u0bbf\u0bb1\u0ba4\u0bc1', 60, 13),
+    'braille': ('⠓⠑⠇⠇⠕⠀⠺⠕⠗⠇⠙⠀⠞⠓⠊⠎⠀⠊⠎⠀⠃⠗⠁⠊⠇⠇⠑', 72, 73),
+    'box': ('┌─┬┐╔═╦╗╓─╥╖╒═╤╕│ ││║ ║║├─┼┤╠═╬╣╟─╫╢╞═╪╡└─┴┘╚═╩╝', 75, 74),
+    'zalgo': ('h\u0337\u0322\u0359\u0303\u0351e\u0338\u0321\u031b\u034e\u034cl\u0335\u0330\u0308\u0301\u0315l\u0334\u0328\u033a\u0307\u035d\xf3\u0336\u0327\u0354\u0304', 52, 49),
+    'flags': ('\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7\U0001f1ef\U0001f1f5\U0001f1e7\U0001f1f7\U0001f1f0\U0001f1ea\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f', 51, 46),
+    'families': ('👩🏽\u200d💻👨\u200d👩\u200d👧\u200d👦🏳️\u200d🌈🧑🏿\u200d🤝\u200d🧑🏻❤️\u200d🔥', 64, 40),
+    'private': ('\ue000\ue0a0\ue0b0\uf8ff\U000f0000\U0010fffd', 20, 18),
+    'controls': ('\x00\x01\x02\x1b[31m\x7f\x08\x0b\x0c\x1b[0m', 13, 15),
+    'welsh': ("Mae'r swyddogaeth hon yn darllen y ffeil ffurfweddu ac yn dychwelyd y gwerth diofyn os nad yw'n bodoli.", 43, 34),
+    'basque': ('Funtzio honek konfigurazio-fitxategia irakurtzen du eta balio lehenetsia itzultzen du.', 32, 28),
+    'random_letters': ('qzkxvjw plmqzt bvxkrq wjhgfd zxcvbq mnlkjp qwpoxz vkjhrt', 31, 31),
+    'oracle': ('⍵←⍳⌊0.5×⍴⍺ ⋄ {⍵/⍨~⍵∊⍵∘.×⍵}1↓⍳⍵', 56, 54),
+    'old_turkic': ('𐰀𐰋𐰍𐰓𐰕𐰚𐰞𐰢𐰣𐰯', 40, 40),
+    'fraktur': ('𝔗𝔥𝔦𝔰 𝔣𝔲𝔫𝔠𝔱𝔦𝔬𝔫 𝕣𝕖𝕒𝕕𝕤 𝚊 𝙛𝙞𝙡𝙚', 66, 70),
+    'fullwidth': ('Ｔｈｉｓ\u3000ｆｕｎｃｔｉｏｎ\u3000ｒｅａｄｓ', 36, 33),
+    'vietnamese_nfd': ('Ha\u0300m na\u0300y \u0111o\u0323c te\u0323\u0302p ca\u0302\u0301u hi\u0300nh va\u0300 tra\u0309 ve\u0302\u0300 gia\u0301 tri\u0323 ma\u0323\u0306c \u0111i\u0323nh ne\u0302\u0301u te\u0323\u0302p kho\u0302ng to\u0302\u0300n ta\u0323i.', 74, 57),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", AWKWARD)
 def test_estimate_of_unusual_text_is_an_upper_bound(name: str) -> None:
-    text, *truth = AWKWARD[name]
-    for vocabulary, tokens in zip(("cl100k_base", "o200k_base"), truth, strict=True):
-        assert choose_counter("estimate", vocabulary)[0].count(text) >= 0.98 * tokens
+    text, cl100k, o200k = AWKWARD[name]
+    assert choose_counter("estimate", "cl100k_base")[0].count(text) >= cl100k
+    assert choose_counter("estimate", "o200k_base")[0].count(text) >= o200k
+    assert counter("estimate").count(text) >= max(cl100k, o200k)
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_unusual_text_inside_of_code_counts_in_full(name: str) -> None:
+    text, _, o200k = AWKWARD[name]
+    around, _, tokens = SAMPLES["python"]
+    assert choose_counter("estimate", "o200k_base")[0].count(f"{around}{text}{around}") >= 2 * tokens + o200k - 4
 
 
 def test_long_text_estimate_equals_the_sum_of_its_parts() -> None:
@@ -252,6 +292,19 @@ def test_user_tokenizer_has_priority_and_errors_are_problems(tmp_path: Path) -> 
     assert "none.json" in problems[0].message
 
 
+def test_status_names_the_counter_and_why_a_tokenizer_is_not_used(tmp_path: Path) -> None:
+    path = str(tokenizer_file(tmp_path))
+    assert counter_status(BudgetSettings()) == CounterStatus("estimate", exact=False, problem="")
+    assert counter_status(BudgetSettings(model="gpt-4o", counter="estimate")).name == "estimate (o200k_base)"
+    assert counter_status(BudgetSettings(tokenizer=path)) == CounterStatus(
+        f"{tmp_path.name}/tokenizer.json", exact=True, problem=""
+    )
+    unreadable = counter_status(BudgetSettings(tokenizer=str(tmp_path / "none.json")))
+    assert (unreadable.name, unreadable.exact) == ("estimate", False)
+    assert "none.json" in unreadable.problem
+    assert "unknown counter 'tokens'" in counter_status(BudgetSettings(counter="tokens")).problem
+
+
 def test_modified_rank_file_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "o200k_base.tiktoken"
     path.write_text("IQ== 0\nIg== 1\n")
@@ -276,7 +329,7 @@ def test_ranks_are_loaded_from_the_cache_only(
     if content is not None:
         cached.write_bytes(content)
     found, problems = choose_counter("o200k_base")
-    assert (found.name, found.exact, len(problems)) == ("estimate", False, 1)
+    assert (found.name, found.exact, len(problems)) == ("estimate (o200k_base)", False, 1)
     assert choose_counter("auto", "o200k_base") == (found, () if content is None else problems)
     assert opened == []
     assert sorted(tmp_path.iterdir()) == ([] if content is None else [cached])

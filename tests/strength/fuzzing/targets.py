@@ -18,9 +18,9 @@ from promptls.index.syntax import structural_search
 from promptls.index.syntax.parse import parse_source
 from promptls.languages import LANGUAGES
 from promptls.lsp.transport.framing import FramingError, read_frame
-from promptls.mentions.grammar import parse, strip_mentions, utf16_offset
+from promptls.mentions.syntax.grammar import parse, strip_mentions, utf16_offset
 from promptls.model import FileEntry, FileText, Item, Origin, Span, encode_outline
-from promptls.prompt.pack import PackingCandidate, pack
+from promptls.prompt.packing.pack import PackingCandidate, pack
 from promptls.prompt.recipes import Recipe, context_values, parse_recipe, render_recipe
 from promptls.prompt.rendering import fences
 from promptls.prompt.rendering.forms import item_forms
