@@ -18,11 +18,11 @@ from typing import Any, get_args, get_origin, get_type_hints
 import editor_settings
 import msgspec
 
-from promptls.api import params
+from promptls.api.messages import params
 from promptls.cli.main import argument_parser
 from promptls.lsp import CUSTOM_REQUESTS, LSP_FEATURES
-from promptls.mentions import grammar
 from promptls.mentions.registry import BUILT_IN
+from promptls.mentions.syntax import grammar
 from promptls.prompt import tokens
 from promptls.prompt.profile import loadable_profiles
 from promptls.prompt.recipes import built_in_recipes, collect_recipes
@@ -87,10 +87,16 @@ def recipes_table() -> str:
     return table(("recipe", "task", "arguments"), rows)
 
 
+SHORT_MEASURES = ("coverage@8k", "hit@8k", "function@10", "NDCG@10")
+"""Measures of the quality table that README.md shows, for whole sets of questions."""
+
+
 def short_quality_table() -> str:
-    """Return the first rows of the quality table."""
-    head, rule, *rows = quality_table("quality").split("\n")
-    return "\n".join([head, rule, *rows[:3]])
+    """Return the main rows of the quality table, and what follows it."""
+    rows, rest = quality_table("quality").split("\n\n", 1)
+    head, rule, *body = rows.split("\n")
+    kept = [row for row in body if not row.startswith("| –") and row.split(" | ")[2] in SHORT_MEASURES]
+    return "\n".join([head, rule, *kept, "", rest])
 
 
 def short_speed_table() -> str:
@@ -144,6 +150,8 @@ BLOCKS = {
     "speed-short": short_speed_table,
     "efficiency": lambda: quality_table("efficiency"),
     "reliability": lambda: quality_table("reliability"),
+    "agents": lambda: quality_table("agents"),
+    "agents-speed": lambda: quality_table("agents_speed"),
     "ablation": lambda: quality_table("ablation"),
     "profiles": profiles_table,
     "recipes": recipes_table,
@@ -154,9 +162,10 @@ BLOCKS = {
 EDITORS = {
     "editors/vscode/package.json": editor_settings.package_json,
     "editors/nvim/lua/promptls/settings.lua": editor_settings.lua_types,
+    "editors/emacs/promptls.el": editor_settings.elisp_header,
     "editors/emacs/promptls-settings.el": editor_settings.elisp,
 }
-"""Files of the editor clients that are generated from the settings."""
+"""Files of the editor clients that are generated from the settings and the version."""
 
 
 def filled(text: str) -> str:
@@ -233,7 +242,7 @@ def protocol_page() -> str:
         f"Version {grammar.GRAMMAR_VERSION} of the grammar. `promptls/mentionKinds` lists the kinds. "
         "A mention ends with the longest path or symbol that exists, see [Mention kinds](mention-kinds.md). Code "
         "contains no mentions. Punctuation at the end belongs to the sentence. A name with spaces is quoted, or its spaces are "
-        "escaped.",
+        "escaped; a file is also found without that if its name has an extension.",
         f"```text\n{grammar_lines()}\n```",
         "### What is code",
         "Code blocks and code spans are those of CommonMark, also in lists and quotes. The HTML elements `code`, `kbd`, "
@@ -269,6 +278,13 @@ def protocol_page() -> str:
         "request does not contain; `kinds` are the names of the fields, and the response is a Context with them. "
         "`complete: true` allows `promptls/complete` `{messages, maxTokens}`, answered by `{text}`, if the user's "
         "settings let the editor's language model interpret questions.",
+        "## Team index",
+        "If the settings name a team index, the results of `promptls/search` and of `promptls/graph` with a query have a "
+        "field `team` `{hits, message}`. A hit has `repository`, `commit`, `age`, `path`, `range`, `kind`, `symbol`, "
+        "`score` and `text`, because no client can open the file. `message` says why hits are missing, within "
+        "`team.deadlineMs`. Items of a prompt that come from it have the origin `team` and the URI of a virtual document. "
+        "`promptls/status` has a field `team` `{index, state, version, repositories, chunks, unindexed, age, model, "
+        "message}`; `state` is `closed`, `ready` or `failed`.",
         "## Params",
         params_tables(),
         "## Messages",
@@ -298,8 +314,8 @@ def generated() -> dict[Path, str]:
     pages[DOCS / "reference" / "protocol.md"] = protocol_page()
     for name, write in EDITORS.items():
         file = ROOT / name
-        if file.parent.is_dir() and (file.suffix != ".json" or file.exists()):
-            pages[file] = write(file.read_text("utf-8") if file.suffix == ".json" else "")
+        if file.parent.is_dir():
+            pages[file] = write(file.read_text("utf-8") if file.exists() else "")
     return pages
 
 

@@ -15,7 +15,7 @@ from typing import Any, get_type_hints
 import msgspec
 from msgspec import Struct
 
-from promptls import settings
+from promptls import __version__, settings
 
 
 class Setting(Struct, frozen=True):
@@ -67,8 +67,9 @@ def _schema(hint: Any) -> dict[str, Any]:
 
 
 def package_json(text: str) -> str:
-    """Return package.json with the settings of the server updated."""
+    """Return package.json with the version and the settings of the server updated."""
     package = json.loads(text)
+    package["version"] = __version__
     group = {
         "title": "Server",
         "properties": {
@@ -129,6 +130,11 @@ def _lua(schema: dict[str, Any]) -> str:
 
 
 # ---- Emacs
+
+
+def elisp_header(text: str) -> str:
+    """Return promptls.el with the version in its header updated."""
+    return re.sub(r"^;; Version: .*$", f";; Version: {__version__}", text, count=1, flags=re.M)
 
 
 def elisp(_: str) -> str:

@@ -20,7 +20,7 @@ PLATFORMS = (
     "aarch64-apple-darwin",
     "x86_64-pc-windows-msvc",
 )
-EXTRAS = ("mcp", "openai", "tiktoken")
+EXTRAS = ("llm", "mcp", "openai", "team", "tiktoken")
 MACOS = "14.0"
 """Oldest supported macOS; onnxruntime for Python 3.14 has no wheels for older versions."""
 
