@@ -1,8 +1,8 @@
 """A mention kind: `@todo` adds the lines with TODO comments."""
 
 from promptls.mentions.context import ResolveContext
+from promptls.mentions.kinds import MentionKind
 from promptls.mentions.outcomes import included, unresolved
-from promptls.mentions.registry import MentionKind
 from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Span
 
 
