@@ -29,6 +29,7 @@ from teamkit import (
     s3_server,
     write_config,
 )
+from trees import plant
 
 require_team_packages()
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray, boto3 and werkzeug
@@ -244,6 +245,19 @@ def test_driver_killed_before_the_commit_leaves_the_published_version(
         assert rows(config) == before
     assert update(config, cache(tmp_path)).changed_files == 1
     assert search(opened(config), "wrap gift ribbon")
+
+
+def test_modules_in_the_current_folder_are_not_imported(
+    tmp_path: Path, repositories: dict[str, Path], config: TeamConfig
+) -> None:
+    folder = tmp_path / "checkout"
+    modules = ("numpy", "lance", "pandas", "promptls", "secrets")
+    plant(folder, "\n".join(f"{name}/__init__.py = raise SystemExit('imported')" for name in modules))
+    command = [Path(sys.executable).with_name("promptls"), "team", "build", tmp_path / "team.toml"]
+    environment = {**os.environ, "RAY_ADDRESS": ray_address(), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    built = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, cwd=folder)
+    assert "2 indexed" in built.stdout, built.stderr
+    assert search(opened(config), "value of a voucher")
 
 
 def test_two_updates_at_once(tmp_path: Path, repositories: dict[str, Path], config: TeamConfig) -> None:

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -124,7 +125,8 @@ def indexers(config: TeamConfig, cache: str, jobs: int | None = None) -> Iterato
     if started:
         local: dict[str, Any] = {"_node_ip_address": "127.0.0.1"} if not os.environ.get("RAY_ADDRESS") else {}
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        ray.init(include_dashboard=False if local else None, log_to_driver=False, logging_level="error", **local)
+        with _import_root_as_current_folder():
+            ray.init(include_dashboard=False if local else None, log_to_driver=False, logging_level="error", **local)
     cores = int(ray.cluster_resources().get("CPU", 1))
     count = max(1, min(cores, jobs or len(config.repositories)))
     remote = ray.remote(RepositoryIndexer).options(num_cpus=1, max_restarts=-1)
@@ -136,6 +138,17 @@ def indexers(config: TeamConfig, cache: str, jobs: int | None = None) -> Iterato
             ray.kill(actor)
         if started:
             ray.shutdown()
+
+
+@contextmanager
+def _import_root_as_current_folder() -> Iterator[None]:
+    """Change the current folder: Ray puts it on `sys.path` of the workers, where a `numpy.py` in it would be imported."""
+    before = os.getcwd()  # noqa: PTH109 - as a string
+    os.chdir(Path(__file__).parents[2])
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def _identity(actors: Sequence[Any]) -> StoreIdentity:
