@@ -32,7 +32,7 @@ from promptls.team.schema import (
     repository_table,
     table_schema,
 )
-from promptls.team.storage import Storage, disable_metadata_service
+from promptls.team.storage import Storage, configure_libraries
 from promptls.team.table import Change, open_table, write_fragments
 
 _PATHS_PER_FILTER = 5_000
@@ -61,7 +61,7 @@ class RepositoryIndexer:
     """Indexes one repository after another. Runs as a Ray actor."""
 
     def __init__(self, storage: Storage, config: IndexConfig, cache: str) -> None:
-        disable_metadata_service()
+        configure_libraries()
         self._storage, self._config, self._cache = storage, config, Path(cache)
         self._scanner = Scanner(config)
 

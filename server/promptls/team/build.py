@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -125,7 +126,8 @@ def indexers(config: TeamConfig, cache: str, jobs: int | None = None) -> Iterato
     if started:
         local: dict[str, Any] = {"_node_ip_address": "127.0.0.1"} if not os.environ.get("RAY_ADDRESS") else {}
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        with _import_root_as_current_folder():
+        with _import_root_as_current_folder(), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "lance is not fork-safe")  # the programs that Ray starts do not use it
             ray.init(include_dashboard=False if local else None, log_to_driver=False, logging_level="error", **local)
     cores = int(ray.cluster_resources().get("CPU", 1))
     count = max(1, min(cores, jobs or len(config.repositories)))

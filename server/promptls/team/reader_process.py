@@ -26,7 +26,7 @@ from promptls.team.messages import (
     request_decoder,
 )
 from promptls.team.search import MissingIndex, TeamTable
-from promptls.team.storage import Storage, disable_metadata_service, storage_problem
+from promptls.team.storage import Storage, configure_libraries, storage_problem
 
 
 class Reader:
@@ -81,8 +81,7 @@ def serve(requests: BinaryIO, responses: BinaryIO, handle: Callable[[ReaderReque
 
 def main() -> None:
     """Handle requests until stdin ends."""
-    disable_metadata_service()
-    os.environ.setdefault("LANCE_LOG", "error")
+    configure_libraries()
     requests = os.fdopen(os.dup(0), "rb")
     responses = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of libraries goes to the log, not into the frames

@@ -64,7 +64,7 @@ def open_storage(
         variables: Names of environment variables by option, for secrets.
         environment: Environment variables.
     """
-    disable_metadata_service()
+    configure_libraries()
     scheme, separator, _ = uri.partition("://")
     if not separator:
         return Storage(Path(uri).expanduser().absolute().as_posix())
@@ -87,9 +87,10 @@ def open_storage(
     return Storage(uri.rstrip("/"), named)
 
 
-def disable_metadata_service() -> None:
-    """Keep client libraries in this process from querying the metadata service of a cloud."""
+def configure_libraries() -> None:
+    """Keep libraries in this process from querying the metadata service of a cloud and from printing warnings."""
     os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
+    os.environ.setdefault("LANCE_LOG", "error")
 
 
 def storage_problem(error: BaseException, storage: Storage) -> str:
