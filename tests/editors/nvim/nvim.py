@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import msgpack
 from screen import Screen
@@ -77,13 +77,16 @@ class Nvim:
             if not self._lock.wait_for(lambda: request in self._responses or self._exited, TIMEOUT_S):
                 raise CheckFailedError(f"No response to {method}. Screen:\n{self.screen.text()}")
             if request not in self._responses:
-                code = self.process.wait(5)
-                error_class = NvimCrashedError if code < 0 else CheckFailedError
-                raise error_class(f"Neovim exited with {code} during {method}. Screen:\n{self.screen.text()}")
+                self._raise_exited(method)
             error, result = self._responses.pop(request)
         if error:
             raise CheckFailedError(f"{method}: {error[1]}")
         return result
+
+    def _raise_exited(self, awaited: str) -> NoReturn:
+        code = self.process.wait(5)
+        error_class = NvimCrashedError if code < 0 else CheckFailedError
+        raise error_class(f"Neovim exited with {code} before: {awaited}. Screen:\n{self.screen.text()}")
 
     def lua(self, code: str, *arguments: Any) -> Any:
         """Run Lua code in Neovim; `...` holds the arguments."""
@@ -107,6 +110,8 @@ class Nvim:
             if time.monotonic() > deadline:
                 raise CheckFailedError(f"Timeout of {seconds:.0f} s: {expectation}. Screen:\n{self.screen.text()}")
             with self._lock:
+                if self._exited:
+                    self._raise_exited(expectation)
                 self._lock.wait(0.02)  # or until the screen changes
 
     def wait_text(self, text: str, seconds: float = TIMEOUT_S) -> str:
