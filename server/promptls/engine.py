@@ -189,6 +189,11 @@ class Engine:
         self.index.reconcile(max_age_s)
         return self.index.snapshot(token)
 
+    def listed_snapshot(self, token: CancelToken, max_age_s: float = RECONCILE_MAX_AGE_S) -> Snapshot:
+        """Return the current snapshot, after waiting a short time for the first list of files."""
+        self.index.wait_until_listed(token)
+        return self.snapshot(token, max_age_s)
+
     def snapshot_for_message(self, message: str, mentions: Sequence[Mention], token: CancelToken) -> Snapshot:
         """Return the current snapshot, after waiting for changed files for a limited time.
 

@@ -312,6 +312,21 @@ def test_unread_symbols_are_not_reported_as_missing(start: Start, tmp_path: Path
     assert replies[-1][1] == 'Symbol "f1000_1" not found in the workspace.'
 
 
+def test_completion_right_after_the_start_knows_all_files(start: Start, tmp_path: Path) -> None:
+    for n in range(3_000):
+        file = tmp_path / "ws" / f"package_{n // 50}" / f"module_{n}.txt"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("one line\n")
+    client = start(tmp_path / "ws")
+    question = tmp_path / "ws" / "question.prompt.md"
+    client.open(question, "See @module_2999", language="markdown")
+    at = {"textDocument": {"uri": question.as_uri()}, "position": {"line": 0, "character": 16}}
+    items = client.request("textDocument/completion", at)["items"]
+    assert "@package_59/module_2999.txt" in [item["label"] for item in items]
+    api = client.request("promptls/completeMention", {"text": "@module_2998", "offset": 12})["items"]
+    assert "@package_59/module_2998.txt" in [item["insertText"] for item in api]
+
+
 def test_notifications_leave_no_futures() -> None:
     """Pygls would keep a future for each notification: megabytes after a thousand keystrokes."""
     server, received = create_server(), []

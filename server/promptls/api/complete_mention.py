@@ -24,7 +24,7 @@ def complete_mention(engine: Engine, params: protocol.CompleteMentionParams, tok
     if not 1 <= params.limit <= MAX_COMPLETIONS:
         raise InvalidParams(f"limit: must be between 1 and {MAX_COMPLETIONS}.", "limit")
     client = decode_client_context(params.context, engine.workspace)
-    context = engine.resolve_context(client, engine.snapshot(token), token)
+    context = engine.resolve_context(client, engine.listed_snapshot(token), token)
     result = complete_at(params.text, code_point_offset(params.text, params.offset), context, params.limit)
     return redact_result(
         {

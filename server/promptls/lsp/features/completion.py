@@ -49,7 +49,7 @@ def completion(session: PromptDocumentSession, params: protocol.DocumentPosition
     if lines is None:
         return None
     offset = lines.offset(params.position.line, params.position.character)
-    snapshot = session.engine.snapshot(token, RECONCILE_MAX_AGE_S)
+    snapshot = session.engine.listed_snapshot(token, RECONCILE_MAX_AGE_S)
     client = decode_client_context(session.client_context(uri), session.engine.workspace)
     context = session.engine.resolve_context(client, snapshot, token, uri)
     completions = complete_at(lines.text, offset, context, MAX_COMPLETIONS)
