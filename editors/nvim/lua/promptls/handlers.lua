@@ -115,7 +115,8 @@ M.handlers['workspace/inlayHint/refresh'] = function(_, _, ctx)
         textDocument = { uri = vim.uri_from_bufnr(bufnr) },
         range = { start = { line = 0, character = 0 }, ['end'] = last },
       }, function(err, hints, response)
-        if err or not hints or response.version ~= vim.lsp.util.buf_versions[bufnr] then
+        local is_shown = vim.api.nvim_buf_is_loaded(bufnr) and vim.lsp.inlay_hint.is_enabled({ bufnr = bufnr })
+        if err or not hints or not is_shown or response.version ~= vim.lsp.util.buf_versions[bufnr] then
           return
         end
         vim.lsp.inlay_hint.enable(false, { bufnr = bufnr })
