@@ -66,19 +66,32 @@ class Nvim:
 
     def call(self, method: str, *arguments: Any) -> Any:
         """Call an API function and return its result."""
+        return self.result(self.request(method, *arguments), method)
+
+    def request(self, method: str, *arguments: Any) -> int:
+        """Call an API function without waiting for its result; return the number of the call."""
         assert self.process.stdin is not None
         with self._lock:
             self._last_request += 1
             request = self._last_request
-        with contextlib.suppress(BrokenPipeError):  # Neovim has exited, which is reported below
+        with contextlib.suppress(BrokenPipeError):  # Neovim has exited, which `is_answered` reports
             self.process.stdin.write(msgpack.packb([0, request, method, arguments]))
             self.process.stdin.flush()
+        return request
+
+    def is_answered(self, request: int, seconds: float) -> bool:
+        """Wait for the result of a call, and return whether it has arrived."""
         with self._lock:
-            if not self._lock.wait_for(lambda: request in self._responses or self._exited, TIMEOUT_S):
-                raise CheckFailedError(f"No response to {method}. Screen:\n{self.screen.text()}")
-            if request not in self._responses:
-                self._raise_exited(method)
-            error, result = self._responses.pop(request)
+            self._lock.wait_for(lambda: request in self._responses or self._exited, seconds)
+            if request not in self._responses and self._exited:
+                self._raise_exited("the response to a call")
+            return request in self._responses
+
+    def result(self, request: int, method: str = "a call") -> Any:
+        """Wait for a call and return its result."""
+        if not self.is_answered(request, TIMEOUT_S):
+            raise CheckFailedError(f"No response to {method}. Screen:\n{self.screen.text()}")
+        error, result = self._responses.pop(request)
         if error:
             raise CheckFailedError(f"{method}: {error[1]}")
         return result
@@ -110,7 +123,7 @@ class Nvim:
             if time.monotonic() > deadline:
                 raise CheckFailedError(f"Timeout of {seconds:.0f} s: {expectation}. Screen:\n{self.screen.text()}")
             with self._lock:
-                if self._exited:
+                if self._exited and self.process.wait(5) < 0:
                     self._raise_exited(expectation)
                 self._lock.wait(0.02)  # or until the screen changes
 
