@@ -143,6 +143,12 @@ def test_repository_without_commits(tmp_path: Path) -> None:
     assert "not found" in outcome("@commit:HEAD", context_for(tmp_path)).reason
 
 
+def test_folder_without_repository(tmp_path: Path) -> None:
+    snapshot_of(FILES, tmp_path)
+    for mention in ("@commit:HEAD", "@commit:main..HEAD", "@branch", "@diff:HEAD"):
+        assert "is not in a git repository" in outcome(mention, context_for(tmp_path)).reason, mention
+
+
 def test_hunk_heading_names_the_enclosing_definition(repo: Path) -> None:
     text = "def first():\n" + "    a = 1\n" * 9 + "def second():\n" + "    b = 1\n" * 9
     (repo / "a.py").write_text(text)

@@ -128,13 +128,18 @@ def explain_failure(stderr: bytes, folder: str) -> Problem:
             f"If you trust it: git config --global --add safe.directory {_printable(folder)}",
         )
     if b"not a git repository" in stderr or b"safe.bareRepository" in stderr:
-        return Problem(f"{_printable(folder)} is not in a git repository; it has no history.")
+        return no_repository(folder)
     if b"does not have any commits" in stderr or b"unknown revision" in stderr or b"bad revision" in stderr:
         return Problem(f"The repository of {_printable(folder)} has no commits yet.")
     return Problem(
         f"git cannot read the history of {_printable(folder)}; the repository may be damaged or incomplete.",
         "Run git fsck in it.",
     )
+
+
+def no_repository(folder: str) -> Problem:
+    """Return the problem of a folder outside of repositories."""
+    return Problem(f"{_printable(folder)} is not in a git repository; it has no history.")
 
 
 def _printable(folder: str) -> str:
