@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from evaluation import _corpora as corpora
 
 from promptls.index import load_embedder, tokenize
 from promptls.index.config import index_config
+from promptls.index.workers.spawn import HELPER_VARIABLES
 from promptls.settings import Settings
 from promptls.team import indices
 from promptls.team.client import MAX_HITS
@@ -42,6 +45,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--chunks", type=int, default=1_000_000)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
+    if not HELPER_VARIABLES.items() <= os.environ.items():  # memory is that of a helper process of the server
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **HELPER_VARIABLES})
     storage = Storage(str(options.folder.absolute()))
     measured: dict[str, Any] = {"chunks": options.chunks}
     if not (options.folder / "chunks.lance").exists():

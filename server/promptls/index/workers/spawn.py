@@ -17,6 +17,12 @@ WORKER_MODULE = "promptls.index.workers.worker"
 STORE_MODULE = "promptls.index.store.lance_process"
 RERANKER_MODULE = "promptls.index.workers.reranker_process"
 
+HELPER_VARIABLES = {
+    "OMP_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "MALLOC_ARENA_MAX": "2",  # glibc reserves memory per thread, and Lance has many: 432 → 311 MB for 1.4 M chunks
+}
+"""Environment variables of helpers."""
 _IMPORT_ROOT = Path(__file__).parents[3]
 """Working directory of helpers: `-m` imports from it first, so it must not be a workspace."""
 _lock = threading.Lock()
@@ -72,12 +78,11 @@ def _take_prestarted() -> subprocess.Popen[bytes] | None:
 
 
 def _start_process(module: str) -> subprocess.Popen[bytes]:
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
     return subprocess.Popen(
         [sys.executable, "-m", module],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=env,
+        env={**os.environ, **HELPER_VARIABLES},
         cwd=_IMPORT_ROOT,
         start_new_session=True,  # Ctrl-C reaches only this process; a helper exits at the end of its stdin
     )
