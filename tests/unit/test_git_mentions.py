@@ -149,6 +149,17 @@ def test_folder_without_repository(tmp_path: Path) -> None:
         assert "is not in a git repository" in outcome(mention, context_for(tmp_path)).reason, mention
 
 
+@pytest.mark.parametrize("roots", [("plain", "repo"), ("repo", "plain")])
+def test_folder_without_repository_next_to_one_with(tmp_path: Path, roots: tuple[str, str]) -> None:
+    snapshot_of("-- repo/a.py --\nx = 1\n-- plain/b.py --\ny = 1\n", tmp_path)
+    git(tmp_path / "repo", "init", "-q")
+    git(tmp_path / "repo", "add", ".")
+    git(tmp_path / "repo", "commit", "-qm", "first")
+    context = context_of(snapshot_of("", tmp_path, roots=roots))
+    assert shown("@commit:HEAD", context)
+    assert outcome("@commit:nope", context).reason == 'Commit "nope" not found in the workspace.'
+
+
 def test_hunk_heading_names_the_enclosing_definition(repo: Path) -> None:
     text = "def first():\n" + "    a = 1\n" * 9 + "def second():\n" + "    b = 1\n" * 9
     (repo / "a.py").write_text(text)

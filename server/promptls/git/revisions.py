@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 
-from promptls.git.runner import no_repository, query_git
+from promptls.git.runner import query_git
 from promptls.model import CancelToken, Problem
-from promptls.util.git_folder import find_git_folder
 
 MAX_SUBJECTS = 50
 """Commit subjects that `subjects_between` returns at most; more would crowd out the diff."""
@@ -27,16 +26,15 @@ _PLAIN_OPTIONS = ("--no-color", "--no-notes", "--no-show-signature", "--encoding
 
 
 def resolve_commit(folder: str, revision: str, token: CancelToken | None = None) -> str | Problem:
-    """Return the commit id of a revision, "" if there is no such commit, or why there is no history.
+    """Return the commit id of a revision, or "" if there is no such commit.
 
     A leading "-" would be an option. A colon outside of braces starts a path.
     """
     if revision.startswith("-") or ":" in _BRACED.sub("", revision) or not revision.isprintable():
         return ""
-    commit = _query_id(
+    return _query_id(
         folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", ok_statuses=(0, 1, 128), token=token
     )
-    return commit or (no_repository(folder) if find_git_folder(folder) is None else "")
 
 
 def resolve_head(folder: str, token: CancelToken | None = None) -> str | Problem:

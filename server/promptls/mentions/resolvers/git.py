@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from promptls.git import revisions
+from promptls.git.runner import no_repository
 from promptls.index import ignored_paths, is_notebook, secret_reason
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.file_changes import (
@@ -30,6 +31,7 @@ from promptls.mentions.outcomes.constructors import included, unresolved, virtua
 from promptls.mentions.path_lookup import access_denied_reason, find_roots
 from promptls.mentions.unified_diff import unified_diff
 from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Problem, Root, Span
+from promptls.util.git_folder import find_git_folder
 from promptls.util.text.plural import plural
 
 MAX_FILES = 100
@@ -178,8 +180,11 @@ def _commits_outcome(
 
 def _find_commits(context: ResolveContext, *names: str) -> tuple[Root, list[str]] | Problem:
     """Return the first root whose repository contains all commits, and their ids, or the problem."""
+    roots = [root for root in context.snapshot.roots if find_git_folder(root.path) is not None]
+    if context.snapshot.roots and not roots:
+        return no_repository(context.snapshot.roots[0].path)
     problem = Problem(f'Commit "{names[0]}" not found in the workspace.')
-    for root in context.snapshot.roots:
+    for root in roots:
         ids: list[str] = []
         for name in names:
             id = revisions.resolve_commit(root.path, name, context.token)
