@@ -29,7 +29,7 @@ TEXTS = [
 ]
 OPERATIONS = st.lists(
     st.tuples(
-        st.sampled_from(["write", "delete", "rename", "open", "edit", "save", "close", "settle"]),
+        st.sampled_from(["write", "delete", "rename", "open", "edit", "save", "close", "nest", "settle"]),
         st.sampled_from(NAMES),
         st.sampled_from(NAMES),
         st.integers(0, len(TEXTS) - 1),
@@ -45,11 +45,15 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Indexer,
     root = folder / "root"
     root.mkdir()
     indexer = Indexer(IndexConfig(cache_folder=str(folder / "cache"), workers=1))
-    indexer.workspace.set_roots([Root(root.as_posix(), "root", root.as_uri())])
+    indexer.workspace.set_roots(roots(root))
     indexer.start()
     assert indexer.client.wait_until_searchable(timeout_s=60)
     yield indexer, root
     indexer.close()
+
+
+def roots(root: Path, *nested: str) -> list[Root]:
+    return [Root(folder.as_posix(), folder.name, folder.as_uri()) for folder in (root, *map(root.joinpath, nested))]
 
 
 def expected(indexer: Indexer, root: Path) -> dict[str, FileEntry]:
@@ -107,6 +111,9 @@ def test_index_after_any_changes_equals_a_fresh_one(
             workspace.mark_saved(path)
         elif operation == "close":
             workspace.close_document(path)
+        elif operation == "nest":
+            (root / "sub").mkdir(exist_ok=True)
+            workspace.set_roots(roots(root, "sub") if len(workspace.roots) == 1 else roots(root))
         elif operation == "settle":
             assert indexer.client.wait_until_searchable(timeout_s=60)
         if path in workspace.documents:
@@ -118,11 +125,11 @@ def test_index_after_any_changes_equals_a_fresh_one(
     assert indexer.client.wait_until_searchable(timeout_s=60)
     snapshot = indexer.client.snapshot()
     wanted = expected(indexer, root)
-    assert {p: e.outline for p, e in snapshot.files.items() if e.name != ".gitignore"} == {
-        p: e.outline for p, e in wanted.items()
-    }
+    rules = (root / ".gitignore").as_posix()
+    assert {p: e.outline for p, e in snapshot.files.items() if p != rules} == {p: e.outline for p, e in wanted.items()}
     fresh = with_files(type(snapshot)(roots=snapshot.roots), wanted.items())
     assert {k: set(v) for k, v in snapshot.names.items()} == {k: set(v) for k, v in fresh.names.items()}
+    assert all(entry.root == getattr(snapshot.root_of(path), "path", "") for path, entry in snapshot.files.items())
     columns = indexer.client.reader()
     places: dict[bytes, list[tuple[str, int]]] = {}
     for path, entry in sorted(snapshot.files.items()):
@@ -130,6 +137,7 @@ def test_index_after_any_changes_equals_a_fresh_one(
             places.setdefault(chunk.key, []).append((path, at))
     assert {key: columns.locations(columns.row_of(key)) for key in columns.live_keys()} == places
     assert columns.live_count == len(places)
+    workspace.set_roots(roots(root))
     for name in NAMES:
         workspace.close_document((root / name).as_posix())
         (root / name).unlink(missing_ok=True)

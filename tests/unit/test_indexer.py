@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 import time
@@ -155,6 +156,18 @@ def test_open_document_follows_changed_ignore_rules(place: IndexedFolder, before
     assert place.shown(index) == place.fresh(index)
 
 
+def test_open_document_is_indexed_if_the_folder_with_its_ignore_rules_is_deleted(place: IndexedFolder) -> None:
+    path = place.write("sub/a.py", ONE)
+    place.write("sub/.gitignore", "a.py\n")
+    place.write("b.py", ONE)
+    index = place.index()
+    index.workspace.put_document(path, TWO, 1, edited=True)
+    assert names(place.shown(index)) == ["b.py", "sub/.gitignore"]
+    shutil.rmtree(place.root / "sub")
+    index.workspace.touch([(place.root / "sub").as_posix()])
+    assert names(place.shown(index)) == ["b.py", "sub/a.py"]
+
+
 def test_document_with_secrets_is_not_indexed_after_it_is_closed(place: IndexedFolder) -> None:
     path = place.write(".env", "TOKEN=x\n")
     index = place.index()
@@ -182,6 +195,16 @@ def test_nested_root_takes_over_files_and_returns_them_when_removed(place: Index
         assert place.shown(index) == place.fresh(index)
     index.workspace.close_document(opened)
     assert place.shown(index) == place.fresh(index)
+
+
+def test_changed_ignore_rules_apply_to_nested_roots(place: IndexedFolder) -> None:
+    place.write("sub/a.py", ONE)
+    place.write("sub/b.py", ONE)
+    place.write(".git/HEAD", "ref: refs/heads/main\n")
+    index = place.index("", "sub")
+    assert names(place.shown(index)) == ["a.py", "b.py"]
+    index.workspace.touch([place.write(".gitignore", "b.py\n")])
+    assert names(place.shown(index)) == [".gitignore", "a.py"]
 
 
 def test_open_documents_of_a_deleted_folder_are_kept(place: IndexedFolder) -> None:
@@ -285,28 +308,88 @@ def test_empty_root_reports_why_it_has_no_files(place: IndexedFolder, made: str,
 
 
 def compare_during_walk(
-    before: FileEntry, now: FileEntry, found: list[FileEntry]
-) -> tuple[dict[str, FileEntry | None], list[str]]:
+    before: FileEntry | None, now: FileEntry | None, found: list[FileEntry], pending: str = ""
+) -> jobs.WalkChanges:
     """Return the changes of a walk that began with `before` and listed `found`, for a file whose entry is `now`."""
     root = Root("/r", "r", "file:///r")
-    snapshot = with_files(Snapshot(roots=(root,)), [(now.path, now)])
+    snapshot = with_files(Snapshot(roots=(root,)), [(now.path, now)] if now is not None else [])
     seen = {e.path: FileInfo(e.path, e.name, e.size, e.mtime_ns) for e in found}
-    return jobs.compare_walk(seen, {before.path: before}, snapshot, root, live=True)
+    recalled = {before.path: before} if before is not None else {}
+    return jobs.compare_walk(seen, recalled, snapshot, root, {pending} - {""}, live=True)
 
 
 FILE = FileEntry("/r/a.py", "/r", "a.py", 5, 10)
+GONE = jobs.WalkChanges({"/r/a.py": None}, [], [])
+UNCONFIRMED = jobs.WalkChanges({}, [], ["/r/a.py"])
 
 
 @pytest.mark.parametrize(
-    ("now", "gone"),
+    ("before", "now", "pending", "expected"),
     [
-        (FILE, True),
-        (FileEntry("/r/a.py", "/r", "a.py", 5, 10, b"outlined"), True),  # outlined meanwhile, unmodified
-        (FileEntry("/r/a.py", "/r", "a.py", 7, 20, b"written"), False),  # deleted and created again meanwhile
+        (FILE, FILE, "", GONE),
+        (FILE, FileEntry("/r/a.py", "/r", "a.py", 5, 10, b"outlined"), "/r/a.py", GONE),  # outlined meanwhile
+        (FILE, FileEntry("/r/a.py", "/r", "a.py", 7, 20, b"written"), "", UNCONFIRMED),  # modified meanwhile
+        (None, FILE, "", UNCONFIRMED),  # created meanwhile
+        (None, None, "/r/a.py", UNCONFIRMED),  # created meanwhile and still being outlined
     ],
 )
-def test_walk_removes_only_missing_files_that_were_not_modified_meanwhile(now: FileEntry, gone: bool) -> None:
-    assert compare_during_walk(FILE, now, []) == ({"/r/a.py": None} if gone else {}, [])
+def test_walk_removes_only_missing_files_that_were_not_modified_meanwhile(
+    before: FileEntry | None, now: FileEntry | None, pending: str, expected: jobs.WalkChanges
+) -> None:
+    assert compare_during_walk(before, now, [], pending) == expected
+
+
+def test_files_that_become_ignored_while_they_wait_are_not_indexed(place: IndexedFolder) -> None:
+    place.write("a.py", ONE)
+    index = place.index()
+    place.shown(index)
+    long = "".join(f"def f{n}():\n    return {n}\n\n" for n in range(300))
+    index.workspace.touch([place.write(f"more/{number}.py", f"{long}{number}\n") for number in range(300)])
+    while not index.client.state().unread:
+        time.sleep(0.001)
+    index.workspace.touch([place.write(".gitignore", "more/\n")])
+    assert names(place.shown(index)) == [".gitignore", "a.py"]
+
+
+def test_document_that_is_saved_closed_and_ignored_during_a_walk_is_not_indexed(place: IndexedFolder) -> None:
+    path = place.write("a.py", ONE)
+    for number in range(2000):
+        place.write(f"m{number % 40}/f{number}.txt", "")
+    index = place.index()
+    for delay_ms in range(0, 30, 3):
+        index.workspace.put_document(path, ONE, 1, edited=False)
+        place.shown(index)
+        index.workspace.put_document(path, TWO, 2, edited=True)
+        place.write("a.py", TWO)
+        index.workspace.mark_saved(path)
+        place.shown(index)
+        index.workspace.touch([place.write(".gitignore", "a.py\n")])
+        time.sleep(delay_ms / 1000)  # the walk is at another place each time
+        index.workspace.close_document(path)
+        assert path not in place.shown(index)
+        index.workspace.touch([place.write("a.py", ONE), place.write(".gitignore", "")])
+        assert path in place.shown(index)
+
+
+@pytest.mark.parametrize("operation", ["create", "change", "delete"])
+def test_changes_during_the_first_walk_are_not_lost(place: IndexedFolder, operation: str) -> None:
+    existing = [place.write(f"m{number % 40}/f{number}.py", "") for number in range(4000)]
+    index = place.index()
+    place.shown(index)
+    assert index.client.wait_until_stored(timeout_s=60)
+    index.close()
+    index = place.index()
+    for path in existing:
+        changed = Path(path.replace("/f", "/new") if operation == "create" else path)
+        if operation == "delete":
+            changed.unlink()
+        else:
+            changed.write_text(TWO)
+        index.workspace.touch([changed.as_posix()])
+        if index.client.snapshot().roots and index.client.state().phase != "scanning":
+            break
+        time.sleep(0.001)
+    assert place.shown(index) == place.fresh(index)
 
 
 def test_walk_queues_files_that_became_readable(tmp_path: Path) -> None:
@@ -314,9 +397,9 @@ def test_walk_queues_files_that_became_readable(tmp_path: Path) -> None:
     readable.write_text(ONE)
     for path, stale in ((readable.as_posix(), [readable.as_posix()]), ("/r/a.py", [])):
         denied = FileEntry(path, "/r", "a.py", 5, 10, skip_reason=PERMISSION_DENIED)
-        assert compare_during_walk(denied, denied, [denied])[1] == stale
+        assert compare_during_walk(denied, denied, [denied]).stale == stale
     held = FileEntry("/r/a.py", "/r", "a.py", 5, 10, skip_reason=LEASED)
-    assert compare_during_walk(held, held, [held])[1] == ["/r/a.py"]
+    assert compare_during_walk(held, held, [held]).stale == ["/r/a.py"]
 
 
 def test_walks_do_not_queue_waiting_files_again(place: IndexedFolder) -> None:

@@ -86,6 +86,17 @@ class FileQueue:
             )
             future.add_done_callback(lambda f, b=batch: self._post(lambda: self._batch_finished(state, b, f)))  # type: ignore[misc]
 
+    def add_stale(self, state: RootState, paths: Iterable[str]) -> None:
+        """Queue files that a walk found stale, except those that a queued job is going to read."""
+        files, unqueued = self._publisher.snapshot.files, []
+        for path in paths:
+            entry = files.get(path)
+            if path in state.pending and entry is not None and not entry.encoded_outline and not entry.skip_reason:
+                state.dropped.discard(path)  # it may have been deleted for a moment
+            else:
+                unqueued.append(path)
+        self.add(state, unqueued)
+
     def add_without_rows(self, state: RootState) -> None:
         """Queue the files whose rows are missing, after a store was damaged or cleaned up."""
         if not self._dimension():
@@ -111,6 +122,8 @@ class FileQueue:
         modified: list[str] = []
         for scan in result.scans:
             if scan.path in self._workspace.documents or scan.path in state.dropped:
+                continue
+            if self._publisher.snapshot.root_of(scan.path) != state.root:  # it belongs to a nested root now
                 continue
             stat, known = file_stat(scan.path), self._publisher.snapshot.files.get(scan.path)
             if stat is not None and stat != (scan.size, scan.mtime_ns):  # modified since it was read

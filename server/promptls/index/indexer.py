@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -22,7 +22,6 @@ from promptls.index.client import IndexClient
 from promptls.index.config import IndexConfig
 from promptls.index.embedding.embedder import model_identity
 from promptls.index.file_queue import FileQueue
-from promptls.index.files.read import folder_exists
 from promptls.index.files.stat_cache import record_stats
 from promptls.index.files.walk import FileInfo
 from promptls.index.progress import IndexProgress
@@ -301,7 +300,9 @@ class Indexer:
             return
         try:
             files = {file.path: file for file in listed if self._root_state(file.path) is state}
-            changes, stale = jobs.compare_walk(files, recalled, self._publisher.snapshot, state.root, live, reindex)
+            changes, stale, unconfirmed = jobs.compare_walk(
+                files, recalled, self._publisher.snapshot, state.root, state.pending, live, reindex
+            )
             gone = {e.name for path, e in recalled.items() if path not in files and (not live or path in changes)}
             if any(self.config.limits.policy.exclusion_reason(name) for name in gone):
                 self._stores.purge(state)
@@ -315,44 +316,45 @@ class Indexer:
                 state.retry_failed = False
                 state.failed.clear()
                 state.set_problem("files")
-            self._queue.add(state, self._without_pending(state, stale))
+            self._queue.add_stale(state, stale)
+            self._check_files(state, {*unconfirmed, *state.unwalked_changes})
+            state.unwalked_changes.clear()
             if state.store is not None:
                 self._queue.add_without_rows(state)
         finally:
             state.walk_finished()
 
-    def _without_pending(self, state: RootState, stale: Iterable[str]) -> list[str]:
-        """Return the stale files that no queued job is going to read."""
-        files, paths = self._publisher.snapshot.files, []
-        for path in stale:
-            entry = files.get(path)
-            if path in state.pending and entry is not None and not entry.encoded_outline and not entry.skip_reason:
-                state.dropped.discard(path)  # it may have been deleted for a moment
-            else:
-                paths.append(path)
-        return paths
-
-    def _check_paths(self, paths: Iterable[str]) -> None:
+    def _check_paths(self, paths: Collection[str]) -> None:
         """Drop deleted and ignored files, and queue the others, of paths that may have changed on disk."""
+        rule_files = [path.removesuffix(".git/info/exclude") for path in paths if jobs.affects_ignore_rules(path)]
+        rule_folders = {path.rpartition("/")[0] + "/" for path in rule_files}
         for state in list(self._roots.values()):
             touched = [path for path in paths if self._root_state(path) is state]
-            if any(jobs.affects_ignore_rules(path) or folder_exists(path) for path in touched):
+            is_below_rules = any(state.root.path.startswith(folder) for folder in rule_folders)
+            if is_below_rules or any(jobs.may_change_rules(path, self.workspace.documents) for path in touched):
                 self.workspace.rescan([state.root.path])
-            closed = [path for path in touched if path not in self.workspace.documents]
-            if not closed:
-                continue
-            try:
-                present, gone = jobs.partition_changes(state.root, closed, self._publisher.snapshot, self.config.limits)
-            except OSError as error:
-                state.set_problem("folder", f"Cannot check changed files ({error_reason(error)}); will retry.")
-                continue  # the next walk finds them
-            if gone:
-                if problem := jobs.missing_root_problem(state.root):
-                    state.set_problem("folder", problem)
-                self._publisher.publish(dict.fromkeys(gone))
-                state.drop_pending(gone)
-                state.unsaved_records |= dict.fromkeys(state.name_of(path) for path in gone)
-            self._queue.add(state, present)
+            if not state.walked:
+                state.unwalked_changes.update(touched)
+            self._check_files(state, touched)
+
+    def _check_files(self, state: RootState, paths: Iterable[str]) -> None:
+        """Drop the deleted and ignored files of a root, and queue the others; open documents are left unchanged."""
+        closed = [path for path in paths if path not in self.workspace.documents]
+        if not closed:
+            return
+        try:
+            present, gone = jobs.partition_changes(state.root, closed, self._publisher.snapshot, self.config.limits)
+        except OSError as error:
+            state.set_problem("folder", f"Cannot check changed files ({error_reason(error)}); will retry.")
+            return  # the next walk finds them
+        state.drop_pending(gone)
+        indexed = [path for path in gone if path in self._publisher.snapshot.files]
+        if indexed:
+            if problem := jobs.missing_root_problem(state.root):
+                state.set_problem("folder", problem)
+            self._publisher.publish(dict.fromkeys(indexed))
+            state.unsaved_records |= dict.fromkeys(state.name_of(path) for path in indexed)
+        self._queue.add(state, present)
 
     # ---- stores and retries
 

@@ -6,7 +6,7 @@ Stateless functions.  The indexer calls them and keeps the results.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import NamedTuple
 
@@ -79,6 +79,14 @@ class EmbeddingResult(Struct, frozen=True):
     unembeddable: tuple[bytes, ...] = ()
 
 
+class WalkChanges(NamedTuple):
+    """Difference between a walk and the known files."""
+
+    entries: dict[str, FileEntry | None]  # to publish
+    stale: list[str]  # files to outline
+    unconfirmed: list[str]  # files that are not listed, but newer than the walk: to check again
+
+
 FolderIdentity = tuple[int, int]
 ReportResult = Callable[[OutlineResult | EmbeddingResult], None]
 
@@ -147,13 +155,24 @@ def compare_walk(
     recalled: Mapping[str, FileEntry],
     snapshot: Snapshot,
     root: Root,
+    pending: Collection[str] = (),
     live: bool = False,
     reindex: bool = False,
-) -> tuple[dict[str, FileEntry | None], list[str]]:
-    """Return (entries to publish, paths to outline) after a walk; entries of open documents are left unchanged.
+) -> WalkChanges:
+    """Return what a walk changes; entries of open documents are left unchanged.
 
-    With `live`, the recalled entries are those of the snapshot when the walk began.  Entries that have changed since
-    are newer than the walk.  With `reindex`, every file is outlined.
+    A file that is not listed may have been created after the walk, or may be ignored by rules that are newer than its
+    entry or its job.  The walk alone cannot tell, if the entry is newer than the walk or its job is unfinished.
+
+    Args:
+        listed: Result of the walk, by path.
+        recalled: Entries before the walk.
+        snapshot: The index when the walk has ended.
+        root: The root that was walked.
+        pending: Paths of files with unfinished jobs.
+        live: Whether the recalled entries are those of the snapshot when the walk began.  Entries that have changed
+            since are newer than the walk.
+        reindex: Whether every file is outlined.
     """
     changes: dict[str, FileEntry | None] = {}
     stale: list[str] = []
@@ -175,11 +194,15 @@ def compare_walk(
         if current is None:
             changes[path] = before or FileEntry(path, root.path, file.name, file.size, file.mtime_ns)
         stale.append(path)
+    unconfirmed = [path for path in pending if path not in listed and path not in snapshot.files]
     for path, entry in snapshot.files.items():
-        is_in_root = entry.root == root.path and path not in snapshot.documents
-        if is_in_root and path not in listed and (not live or _is_unmodified(recalled.get(path), entry)):
+        if entry.root != root.path or path in snapshot.documents or path in listed:
+            continue
+        if _is_unmodified(recalled.get(path), entry):
             changes[path] = None
-    return changes, stale
+        else:
+            unconfirmed.append(path)
+    return WalkChanges(changes, stale, unconfirmed)
 
 
 def _is_unmodified(old: FileEntry | None, new: FileEntry) -> bool:
@@ -322,10 +345,21 @@ def affects_ignore_rules(path: str) -> bool:
     )
 
 
+def may_change_rules(path: str, documents: Iterable[str]) -> bool:
+    """Return whether a change of a file or folder can change which files or open documents are ignored."""
+    if affects_ignore_rules(path) or folder_exists(path):
+        return True
+    below = path.rstrip("/") + "/"  # open documents outlive their folder and the rules in it
+    return any(document.startswith(below) for document in documents)
+
+
 def partition_changes(
     root: Root, paths: Sequence[str], snapshot: Snapshot, limits: FileLimits
 ) -> tuple[list[str], list[str]]:
-    """Split changed paths into (files to outline, files to drop); a deleted folder means all its files."""
+    """Split changed paths into (files to outline, files to drop); a deleted folder means all its files.
+
+    An ignored file is to be dropped even if it is not indexed, because a job may be about to index it.
+    """
     present = [path for path in paths if file_stat(path) is not None]
     deleted: list[str] = []
     for path in paths:
@@ -334,8 +368,7 @@ def partition_changes(
             indexed = [p for p in snapshot.files if p == path or p.startswith(prefix)]
             deleted += [p for p in indexed if p not in snapshot.documents]
     ignored = ignored_paths(root.path, present, limits) if present else set()
-    deleted += [p for p in present if p in ignored and p in snapshot.files]
-    return [p for p in present if p not in ignored], deleted
+    return [p for p in present if p not in ignored], [*deleted, *ignored]
 
 
 def file_entry(scan: FileScan, root: Root, name: str) -> FileEntry:

@@ -36,7 +36,7 @@ class RootState:
     __slots__ = ("attempts", "check_seconds", "checked_at", "dropped", "failed", "folder_stats", "identity", "linked_folders",
                  "manifest", "next_walk_at",
                  "outline_batches", "pending", "pending_walks", "problems", "retry_failed", "root", "store", "store_ready", "unprescanned",
-                 "unread", "unsaved_records", "walk_requested", "walk_seconds", "walked_at", "was_read")  # fmt: skip
+                 "unread", "unsaved_records", "unwalked_changes", "walk_requested", "walk_seconds", "walked_at", "was_read")  # fmt: skip
 
     def __init__(self, root: Root) -> None:
         self.root = root
@@ -52,6 +52,7 @@ class RootState:
         self.attempts: dict[str, int] = {}  # path → number of failures
         self.retry_failed = False  # whether the next walk schedules the failed files again
         self.unsaved_records: dict[str, FileEntry | None] = {}  # name → manifest record to write, None to delete
+        self.unwalked_changes: set[str] = set()  # paths that changed before the result of the first walk was applied
         self.pending_walks = 1  # requested and unfinished walks; the first one opens the root
         self.walk_requested = False  # whether one of them follows a reported or detected change
         self.was_read = False  # whether all files were read once
