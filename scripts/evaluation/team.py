@@ -1,7 +1,8 @@
 """Coverage with and without the team index, for questions whose answer is local and for those where it is not.
 
 `scripts/evaluate team INDEX [--open PACKAGE]` needs the index of all packages, see `promptls team build`. A question
-about another package is asked with only PACKAGE open; the same question with its own package open must not lose.
+about another package is asked with only PACKAGE open, with `--named` as "In PACKAGE, …"; the same question with its own
+package open must not lose.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="scripts/evaluate team")
     parser.add_argument("index", help="folder or address of the team index")
     parser.add_argument("--open", default="flask", help="package that is open for questions about others")
+    parser.add_argument("--named", action="store_true", help="name the package in questions about others")
     parser.add_argument("--budgets", type=int, nargs="+", default=BUDGETS, metavar="TOKENS")
     corpora.add_options(parser)
     options = parser.parse_args(arguments)
@@ -43,15 +45,19 @@ def main(arguments: list[str]) -> int:
         _connect(engine, options.index)
         for name, (other, asked) in trees.items():
             if name != options.open:
-                rows["other"] += [
-                    _measured(engine, other.resolve().as_posix(), question, options.budgets) for question in asked
-                ]
+                root = other.resolve().as_posix()
+                asked_now = [_named(question) for question in asked] if options.named else asked
+                rows["other"] += [_measured(engine, root, question, options.budgets) for question in asked_now]
     for tree, asked in trees.values():
         with engine_of(tree) as (engine, root):
             _connect(engine, options.index)
             rows["local"] += [_measured(engine, root, question, options.budgets) for question in asked]
     print(_table(rows, options.budgets))
     return 0
+
+
+def _named(question: corpora.Question) -> corpora.Question:
+    return structs.replace(question, question=f"In {question.corpus}, {question.question}")
 
 
 def _connect(engine: Engine, index: str) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from evaluation import _corpora as corpora
 
-from promptls.index import load_embedder, tokenize
+from promptls.index import limit_memory, load_embedder, tokenize
 from promptls.index.config import index_config
 from promptls.index.workers.spawn import HELPER_VARIABLES
 from promptls.settings import Settings
@@ -47,6 +47,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     if not HELPER_VARIABLES.items() <= os.environ.items():  # memory is that of a helper process of the server
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **HELPER_VARIABLES})
+    limit_memory()
     storage = Storage(str(options.folder.absolute()))
     measured: dict[str, Any] = {"chunks": options.chunks}
     if not (options.folder / "chunks.lance").exists():

@@ -42,6 +42,12 @@ def write_entry(day, text):
     "Append an entry to the diary."
     return diary.append(day, text)
 """
+LIMITS = """
+-- core/limits.py --
+def apply_limit(amount):
+    "Apply the limit to an amount."
+    return min(amount, {limit})
+"""
 QUESTION = "Where is the value of a voucher subtracted from the total of the cart?"
 WAIT_MS = 20_000
 """Limit in tests that do not measure it: CI machines are slow."""
@@ -49,19 +55,22 @@ WAIT_MS = 20_000
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the index of two repositories, their sources and a workspace."""
+    """A folder with the index of four repositories, their sources and a workspace."""
     top = tmp_path_factory.mktemp("team")
     commit_tree(top / "shop", SHOP)
     commit_tree(top / "mail", MAIL)
     commit_tree(top / "notes", NOTES)
     repositories = {"acme/shop": top / "shop", "acme/mail": top / "mail"}
+    for name, limit in (("ledger", 100), ("wallet", 200)):
+        commit_tree(top / name, LIMITS.format(limit=limit))
+        repositories[f"acme/{name}"] = top / name
     build_index(write_config(top / "team.toml", f"{top}/index", repositories), top / "cache")
     return top
 
 
 @pytest.fixture(scope="module")
 def s3(index: Path) -> Iterator[int]:
-    """Port of an S3 server with the same index."""
+    """Port of an S3 server with an index of two of them."""
     with s3_server() as port:
         repositories = {"acme/shop": index / "shop", "acme/mail": index / "mail"}
         file = write_config(index / "s3.toml", f"s3://{BUCKET}/team", repositories, s3_options(port))
@@ -117,6 +126,15 @@ def test_folder_around_a_repository_excludes_it(index: Path) -> None:
     team = TeamSettings(index=f"{index}/index", deadline_ms=WAIT_MS)
     with engine_with(team, index) as engine:
         assert request(engine, "promptls/search", query="apply voucher")["team"] == {"hits": [], "message": ""}
+
+
+@pytest.mark.parametrize("name", ["ledger", "wallet", "acme/wallet"])
+def test_repository_that_the_question_names_is_preferred(engine: Engine, name: str) -> None:
+    """Two repositories have the same code, apart from a number."""
+    query = f"How does {name} apply a limit to an amount?"
+    hit = request(engine, "promptls/search", query=query)["team"]["hits"][0]
+    assert hit["repository"] == f"acme/{name.removeprefix('acme/')}"
+    assert f"{hit['repository']}@" in prompt(engine, query)["prompt"]
 
 
 @pytest.mark.parametrize("folder", ["shop", "shop/shop", "clone"])
@@ -180,7 +198,7 @@ def test_search_graph_and_status(engine: Engine) -> None:
     graph = request(engine, "promptls/graph", query="value added tax")
     assert "## Other repositories" in graph["markdown"] and graph["team"]["hits"]
     status = request(engine, "promptls/status")["team"]
-    assert (status["state"], status["repositories"], status["message"]) == ("ready", 2, "")
+    assert (status["state"], status["repositories"], status["message"]) == ("ready", 4, "")
 
 
 FAULTS = [

@@ -20,8 +20,7 @@ def start_team_search(engine: Engine, query: Query, snapshot: Snapshot) -> Calla
     team = engine.services.team
     if team is None:
         return lambda limit, kinds: {}
-    vector = engine.index.query_vector(query.text) if query.text.strip() else None
-    pending = team.start_search(query, vector, [root.path for root in snapshot.roots])
+    pending = team.start_search(query, engine.index.query_vector, [root.path for root in snapshot.roots])
 
     def wait(limit: int, kinds: Collection[str]) -> Json:
         answer = pending()

@@ -7,24 +7,27 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from msgspec.structs import replace
 
 from promptls.index import StoreIdentity
-from promptls.model import Problem
+from promptls.model import Problem, Span
 from promptls.retrieval.query import Query
 from promptls.retrieval.team import (
+    EmbedQuery,
     PendingAnswer,
     TeamAnswer,
     TeamFile,
     TeamHit,
     TeamRepository,
+    named_repositories,
     score_hits,
+    without_names,
 )
 from promptls.settings import TeamSettings
 from promptls.team.connection import TIMEOUT_S, ReaderConnection
@@ -129,25 +132,25 @@ class TeamClient:
     # ---- TeamSource
 
     def start_search(
-        self, query: Query, vector: NDArray[np.float32] | None, roots: Sequence[str], repository: str = ""
+        self, query: Query, embed: EmbedQuery, roots: Sequence[str], repository: str = ""
     ) -> PendingAnswer:
         """Start a search in all repositories that are not open, or in one repository."""
         deadline = time.monotonic() + self._limit_s
 
-        def search() -> Future[ReaderResponse]:
-            return self._submit(self._request(query, vector, roots, repository))
+        def search() -> list[Future[ReaderResponse]]:
+            return [self._submit(request) for request in self._requests(query, embed, roots, repository)]
 
-        # Which vectors and terms can be used is known only when the index is open.
-        pending = search() if self._opened is not None else self._submit(OpenIndex("", {}))
+        # Which repositories exist, and which vectors and terms can be used, is known only when the index is open.
+        pending = search() if self._opened is not None else [self._submit(OpenIndex("", {}))]
 
         def wait() -> TeamAnswer:
-            response = self._wait(pending, deadline)
-            if isinstance(response, IndexOpened):
-                response = self._wait(search(), deadline)
-            if not isinstance(response, Hits):
-                return TeamAnswer(problem=_problem_of(response))
-            hits = [hit for found in response.hits if (hit := self._hit(found)) is not None]
-            return TeamAnswer(tuple(score_hits(query, hits)), self._warning)
+            responses = [self._wait(future, deadline) for future in pending]
+            if isinstance(responses[0], IndexOpened):
+                responses = [self._wait(future, deadline) for future in search()]
+            found = [response for response in responses if isinstance(response, Hits)]
+            if not found:
+                return TeamAnswer(problem=_problem_of(responses[0]))
+            return TeamAnswer(tuple(score_hits(query, self._merged(query, found))), self._warning)
 
         return wait
 
@@ -204,13 +207,40 @@ class TeamClient:
             limit = f"{self._settings.deadline_ms} ms"
             return Failure(f"The team index {state} and is left out after the limit of {limit} (team.deadlineMs).")
 
+    def _requests(
+        self, query: Query, embed: EmbedQuery, roots: Sequence[str], repository: str
+    ) -> Iterator[SearchIndex]:
+        """Yield the search in one repository; or that in all, and one in those that the question names."""
+        if repository:
+            yield self._request(query, embed, (), (repository,))
+            return
+        excluded = self._excluded(tuple(roots))
+        yield self._request(query, embed, excluded, ())
+        is_open = {exclusion.repository for exclusion in excluded if not exclusion.folder}
+        named = {name: word for name, word in self._named(query).items() if name not in is_open}
+        if named:
+            yield self._request(without_names(query, named.values()), embed, excluded, tuple(named))
+
     def _request(
-        self, query: Query, vector: NDArray[np.float32] | None, roots: Sequence[str], repository: str
+        self, query: Query, embed: EmbedQuery, excluded: tuple[Exclusion, ...], repositories: tuple[str, ...]
     ) -> SearchIndex:
-        packed = vector.astype(np.float32).tobytes() if vector is not None and self._use_vectors else b""
+        vector = embed(query.text) if self._use_vectors and query.text.strip() else None
+        packed = vector.astype(np.float32).tobytes() if vector is not None else b""
         terms = query.terms[:MAX_TERMS] if self._use_terms else ()
-        excluded = () if repository else self._excluded(tuple(roots))
-        return SearchIndex(packed, terms, MAX_HITS, excluded, repository)
+        return SearchIndex(packed, terms, MAX_HITS, excluded, repositories)
+
+    def _named(self, query: Query) -> dict[str, str]:
+        return named_repositories(query.text, [state.name for state in self._states()])
+
+    def _merged(self, query: Query, responses: Iterable[Hits]) -> list[TeamHit]:
+        """Return the hits of several searches; the later ones are more specific."""
+        named = self._named(query)
+        merged: dict[tuple[str, str, Span, str], TeamHit] = {}
+        for found in (hit for response in responses for hit in response.hits):
+            if (hit := self._hit(found)) is not None:
+                key = found.repository, found.path, found.span, found.symbol
+                merged[key] = replace(hit, is_named=found.repository in named)
+        return list(merged.values())
 
     def _excluded(self, roots: tuple[str, ...]) -> tuple[Exclusion, ...]:
         key = (roots, self._opened.version if self._opened is not None else 0)

@@ -32,7 +32,7 @@ class SearchIndex(Struct, frozen=True, tag=True):
     terms: tuple[str, ...]
     limit: int
     excluded: tuple[Exclusion, ...] = ()
-    repository: str = ""  # search this repository only
+    repositories: tuple[str, ...] = ()  # search these only, all if empty
 
 
 class ListFiles(Struct, frozen=True, tag=True):

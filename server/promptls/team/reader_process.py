@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from typing import BinaryIO
 
-from promptls.index import read_frame, write_frame
+from promptls.index import limit_memory, read_frame, write_frame
 from promptls.team.messages import (
     Failure,
     FileContentResult,
@@ -81,6 +81,7 @@ def serve(requests: BinaryIO, responses: BinaryIO, handle: Callable[[ReaderReque
 
 def main() -> None:
     """Handle requests until stdin ends."""
+    limit_memory()
     configure_libraries()
     requests = os.fdopen(os.dup(0), "rb")
     responses = os.fdopen(os.dup(1), "wb")

@@ -32,6 +32,8 @@ MIN_PROBES, PROBE_SHARE = 64, 0.28
 searches in 1.4 million chunks find .96 of the nearest 100 (with 64 partitions and factor 5: .90)."""
 REFINE_FACTOR = 8
 """Quantized candidates for each result that are rescored with their vectors."""
+MAX_SCANNED_CHUNKS = 8_192
+"""Chunks of repositories that are searched without the index, by reading all of their vectors (8 MB)."""
 WARM_TERMS = ("error", "request", "test")
 """Terms of the search that warms the caches; frequent ones, whose postings are large."""
 FUSION_RANK = 20
@@ -133,13 +135,19 @@ class TeamTable:
         vector = np.frombuffer(request.vector, np.float32)
         query = self._table.search(vector, vector_column_name="vector").distance_type("dot")
         query = query.where(_condition(request), prefilter=True).limit(request.limit)
-        if exact or request.repository:  # few rows pass the filter, and the probed partitions may have none of them
+        if exact or self._is_small(request.repositories):
             query = query.bypass_vector_index()
         else:
             query = query.nprobes(self._probes).refine_factor(REFINE_FACTOR)
         found = query.select(["_distance"]).with_row_id(True).to_arrow()
         similarity = (1 - distance for distance in found["_distance"].to_pylist())
         return dict(zip(found["_rowid"].to_pylist(), similarity, strict=True))
+
+    def _is_small(self, repositories: Sequence[str]) -> bool:
+        """Return whether repositories have so few chunks that the probed partitions may contain none of them."""
+        if not repositories:
+            return False
+        return sum(s.chunks for s in self.repositories if s.name in repositories) <= MAX_SCANNED_CHUNKS
 
     def _by_terms(self, request: SearchIndex) -> dict[int, float]:
         """Return the BM25 score of the best chunks by row id."""
@@ -177,8 +185,8 @@ class TeamTable:
 def _condition(request: SearchIndex) -> str:
     """Return the filter of a search."""
     parts = [f"row = '{CHUNK}'"]
-    if request.repository:
-        parts.append(f"repo = {quoted(request.repository)}")
+    if request.repositories:
+        parts.append(any_of("repo", request.repositories))
     whole = [e.repository for e in request.excluded if not e.folder]
     if whole:
         parts.append(f"NOT ({any_of('repo', whole)})")

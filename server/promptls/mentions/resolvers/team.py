@@ -62,8 +62,8 @@ def _search(
     if not question.strip():
         return unresolved(mention, '@team needs a query: write a question, or use @team:"query".')
     query = parse_query(question)
-    vector = context.index.query_vector(query.text) if query.text.strip() else None
-    answer = team.start_search(query, vector, [root.path for root in context.snapshot.roots], repository)()
+    roots = [root.path for root in context.snapshot.roots]
+    answer = team.start_search(query, context.index.query_vector, roots, repository)()
     if not answer.hits:
         where = repository or "the team index"
         return unresolved(mention, answer.problem or f'No results for "{question.strip()[:78]}" in {where}.')

@@ -35,6 +35,10 @@ MARGIN_WEIGHT, MARGIN_OFFSET = 19.4, -1.6
 is not open, by how much more similar to the question the best hits are than the best local chunks."""
 MARGIN_HITS = 3
 """Best hits and chunks of which the mean similarity is compared."""
+NAMED_WEIGHT = 2.0
+"""Weight of the fact that the question names a repository that is not open. Not fitted: no question of the development
+data names a dependency of an open folder. With it, 226 repositories and the name in the question, coverage at 8,000
+tokens of answers in another repository is .359 instead of .343."""
 MIN_NEED = 0.3
 """Probability below which the prompt contains no hits."""
 NEED_EXPONENT = 2.0
@@ -67,7 +71,7 @@ def start(understanding: QueryUnderstanding, options: PromptOptions, context: Re
         return None
     query = intent.query
     vector = context.index.query_vector(query.text) if query.text.strip() else None
-    pending = team.start_search(query, vector, [root.path for root in context.snapshot.roots])
+    pending = team.start_search(query, context.index.query_vector, [root.path for root in context.snapshot.roots])
     return Search(pending, None if vector is None else _local_similarity(vector, context))
 
 
@@ -99,7 +103,8 @@ def _need(hits: Sequence[TeamHit], local_similarity: float | None) -> float:
     similarity = _mean_of_best(np.array([hit.similarity for hit in hits], np.float32))
     if local_similarity is None or similarity <= 0:
         return UNKNOWN_NEED
-    return 1 / (1 + math.exp(-(MARGIN_WEIGHT * (similarity - local_similarity) + MARGIN_OFFSET)))
+    named = NAMED_WEIGHT * any(hit.is_named for hit in hits)
+    return 1 / (1 + math.exp(-(MARGIN_WEIGHT * (similarity - local_similarity) + named + MARGIN_OFFSET)))
 
 
 def _mean_of_best(similarity: NDArray[np.float32]) -> float:
