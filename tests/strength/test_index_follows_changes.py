@@ -154,16 +154,16 @@ class ChangingWorkspace:
 
 
 OPERATIONS = {
-    ChangingWorkspace.write_file: 3, ChangingWorkspace.write_files: 1, ChangingWorkspace.delete: 1,
-    ChangingWorkspace.rename: 1, ChangingWorkspace.delete_folder: 1, ChangingWorkspace.open: 2,
+    ChangingWorkspace.write_file: 3, ChangingWorkspace.write_files: 4, ChangingWorkspace.delete: 1,
+    ChangingWorkspace.rename: 1, ChangingWorkspace.delete_folder: 2, ChangingWorkspace.open: 3,
     ChangingWorkspace.edit: 1, ChangingWorkspace.save: 1, ChangingWorkspace.close: 2,
-    ChangingWorkspace.change_rules: 2, ChangingWorkspace.nest: 1, ChangingWorkspace.check_out: 0.5,
-    ChangingWorkspace.wait: 2, ChangingWorkspace.restart: 0.2,
+    ChangingWorkspace.change_rules: 5, ChangingWorkspace.nest: 2, ChangingWorkspace.check_out: 0.5,
+    ChangingWorkspace.wait: 4, ChangingWorkspace.restart: 0.2,
 }  # fmt: skip
 """Operations and how often each is chosen."""
 
 
-@pytest.fixture(params=[1, 2])
+@pytest.fixture(params=[3, 4, 5])
 def workspace(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ChangingWorkspace]:
     changing = ChangingWorkspace(tmp_path.resolve(), seed=request.param)
     yield changing
