@@ -17,6 +17,7 @@ from promptls.index.files.walk import ignored_paths, walk_files
 from promptls.index.indexer import Indexer
 from promptls.model import Root
 from promptls.util.hashing import content_hash
+from tally import Tries
 
 NAMES = [f"{folder}f{n}.py" for folder in ("", "sub/", "new/") for n in range(6)]
 RULE_FILES = [".gitignore", "sub/.gitignore"]
@@ -170,12 +171,15 @@ def workspace(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Changi
     changing.indexer.close()
 
 
-def test_index_equals_the_files_after_changes_during_walks(workspace: ChangingWorkspace) -> None:
-    for _ in range(ROUNDS):
+def test_index_equals_the_files_after_changes_during_walks(
+    workspace: ChangingWorkspace, effort: float, tries: Tries
+) -> None:
+    for _ in range(max(1, int(ROUNDS * effort))):
         done: list[tuple[str, str]] = []
         for _ in range(workspace.random.randint(2, 14)):
             operation = workspace.random.choices(list(OPERATIONS), list(OPERATIONS.values()))[0]
             file = workspace.root / workspace.random.choice(NAMES)
             operation(workspace, file)
             done.append((operation.__name__, file.name))
+        tries("changes", len(done))
         assert workspace.indexed() == workspace.expected(), done
