@@ -162,7 +162,7 @@ def compare_walk(
     """Return what a walk changes; entries of open documents are left unchanged.
 
     A file that is not listed may have been created after the walk, or may be ignored by rules that are newer than its
-    entry or its job.  The walk alone cannot tell, if the entry is newer than the walk or its job is unfinished.
+    entry or its job.  If the entry is newer than the walk or its job is unfinished, the caller checks the file again.
 
     Args:
         listed: Result of the walk, by path.
