@@ -46,8 +46,8 @@ def main(arguments: list[str]) -> int:
         for name, (other, asked) in trees.items():
             if name != options.open:
                 root = other.resolve().as_posix()
-                asked_now = [_named(question) for question in asked] if options.named else asked
-                rows["other"] += [_measured(engine, root, question, options.budgets) for question in asked_now]
+                questions = map(_named, asked) if options.named else asked
+                rows["other"] += [_measured(engine, root, question, options.budgets) for question in questions]
     for tree, asked in trees.values():
         with engine_of(tree) as (engine, root):
             _connect(engine, options.index)

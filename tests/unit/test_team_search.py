@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from promptls.index import StoreIdentity
 from promptls.model import Span
 from promptls.retrieval.query import parse_query
 from promptls.retrieval.team import TeamHit, TeamRepository, named_repositories, score_hits, without_names
+from promptls.settings import TeamSettings
+from promptls.team.client import INCOMPLETE, TeamClient
+from promptls.team.messages import Failure, Hits, SearchIndex
 
 REPOSITORIES = ["acme/shop-api", "acme/mail", "tools/Mail_Parser", "a/core", "b/core", "c/core", "sharkdp/fd", "left/db", "right/db"]  # fmt: skip
 QUESTIONS = [
@@ -34,6 +38,17 @@ def test_names_of_repositories_are_not_searched_in_them() -> None:
     assert not {"acme", "mail"} & set(query.terms) and query.terms
     only_a_name = parse_query("mail")
     assert without_names(only_a_name, ["mail"]) == only_a_name
+
+
+def test_failure_of_one_of_two_searches_is_reported() -> None:
+    client = TeamClient(TeamSettings(index="/nowhere"), lambda dimension: StoreIdentity("model", dimension, 1, 1))
+    search, named = SearchIndex(b"", ("queue",), 10), SearchIndex(b"", ("queue",), 10, repositories=("acme/mail",))
+    failure = Failure("The storage does not respond.")
+    problems = [
+        client._answer(parse_query("mail queue"), list(zip((search, named), responses, strict=True))).problem
+        for responses in [(Hits(()), Hits(())), (Hits(()), failure), (failure, Hits(())), (failure, failure)]
+    ]
+    assert problems == ["", INCOMPLETE, INCOMPLETE, failure.problem]
 
 
 def test_hits_of_a_named_repository_come_first() -> None:

@@ -26,7 +26,7 @@ _PLAIN_OPTIONS = ("--no-color", "--no-notes", "--no-show-signature", "--encoding
 
 
 def resolve_commit(folder: str, revision: str, token: CancelToken | None = None) -> str | Problem:
-    """Return the commit id of a revision, or "" if there is no such commit.
+    """Return the commit id of a revision, or "" if the commit does not exist.
 
     A leading "-" would be an option. A colon outside of braces starts a path.
     """

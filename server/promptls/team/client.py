@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
@@ -55,6 +55,8 @@ MAX_HITS = 50
 """Chunks that a search returns at most; about twice as many as a prompt can show."""
 MAX_TERMS = 48
 """Terms of a question that are searched; a report has many more."""
+INCOMPLETE = "Results of the team index are incomplete: a search failed or exceeded team.deadlineMs."
+"""Problem of an answer with the hits of one of two searches."""
 MAX_LISTED_REPOSITORIES = 4
 """Repositories whose names of files and definitions are kept for completion."""
 
@@ -137,20 +139,20 @@ class TeamClient:
         """Start a search in all repositories that are not open, or in one repository."""
         deadline = time.monotonic() + self._limit_s
 
-        def search() -> list[Future[ReaderResponse]]:
-            return [self._submit(request) for request in self._requests(query, embed, roots, repository)]
+        def search() -> list[tuple[SearchIndex, Future[ReaderResponse]]]:
+            return [(request, self._submit(request)) for request in self._requests(query, embed, roots, repository)]
 
         # Which repositories exist, and which vectors and terms can be used, is known only when the index is open.
-        pending = search() if self._opened is not None else [self._submit(OpenIndex("", {}))]
+        opening = self._submit(OpenIndex("", {})) if self._opened is None else None
+        started = search() if opening is None else []
 
         def wait() -> TeamAnswer:
-            responses = [self._wait(future, deadline) for future in pending]
-            if isinstance(responses[0], IndexOpened):
-                responses = [self._wait(future, deadline) for future in search()]
-            found = [response for response in responses if isinstance(response, Hits)]
-            if not found:
-                return TeamAnswer(problem=_problem_of(responses[0]))
-            return TeamAnswer(tuple(score_hits(query, self._merged(query, found))), self._warning)
+            if opening is not None:
+                opened = self._wait(opening, deadline)
+                if not isinstance(opened, IndexOpened):
+                    return TeamAnswer(problem=_problem_of(opened))
+            searches = started or search()
+            return self._answer(query, [(request, self._wait(future, deadline)) for request, future in searches])
 
         return wait
 
@@ -217,8 +219,8 @@ class TeamClient:
         excluded = self._excluded(tuple(roots))
         yield self._request(query, embed, excluded, ())
         is_open = {exclusion.repository for exclusion in excluded if not exclusion.folder}
-        named = {name: word for name, word in self._named(query).items() if name not in is_open}
-        if named:
+        closed = [state.name for state in self._states() if state.name not in is_open]
+        if named := named_repositories(query.text, closed):
             yield self._request(without_names(query, named.values()), embed, excluded, tuple(named))
 
     def _request(
@@ -229,18 +231,19 @@ class TeamClient:
         terms = query.terms[:MAX_TERMS] if self._use_terms else ()
         return SearchIndex(packed, terms, MAX_HITS, excluded, repositories)
 
-    def _named(self, query: Query) -> dict[str, str]:
-        return named_repositories(query.text, [state.name for state in self._states()])
-
-    def _merged(self, query: Query, responses: Iterable[Hits]) -> list[TeamHit]:
-        """Return the hits of several searches; the later ones are more specific."""
-        named = self._named(query)
+    def _answer(self, query: Query, searches: Sequence[tuple[SearchIndex, ReaderResponse]]) -> TeamAnswer:
+        """Merge the hits of the search in all repositories and of the one in the named repositories, if any."""
+        failed = [response for _, response in searches if not isinstance(response, Hits)]
+        if len(failed) == len(searches):
+            return TeamAnswer(problem=_problem_of(failed[0]))
+        named = {name for request, _ in searches[1:] for name in request.repositories}
         merged: dict[tuple[str, str, Span, str], TeamHit] = {}
-        for found in (hit for response in responses for hit in response.hits):
+        for found in (hit for _, response in searches if isinstance(response, Hits) for hit in response.hits):
             if (hit := self._hit(found)) is not None:
                 key = found.repository, found.path, found.span, found.symbol
                 merged[key] = replace(hit, is_named=found.repository in named)
-        return list(merged.values())
+        problem = INCOMPLETE if failed else self._warning
+        return TeamAnswer(tuple(score_hits(query, list(merged.values()))), problem)
 
     def _excluded(self, roots: tuple[str, ...]) -> tuple[Exclusion, ...]:
         key = (roots, self._opened.version if self._opened is not None else 0)

@@ -84,7 +84,7 @@ class WalkChanges(NamedTuple):
 
     entries: dict[str, FileEntry | None]  # to publish
     stale: list[str]  # files to outline
-    unconfirmed: list[str]  # files that are not listed, but newer than the walk: to check again
+    unconfirmed: list[str]  # files that are not listed, but newer than the walk or still being read: to check again
 
 
 FolderIdentity = tuple[int, int]
