@@ -12,7 +12,8 @@ from promptls.prompt.profile import profile, profile_names
 from promptls.prompt.tokens import counter
 
 B = "0123456789ab"
-ROUNDING = 1  # of the two frames
+SLACK = {"chars4": 1, "estimate": 9}
+"""Tokens that rounding adds, and the estimate at the two ends of the turns, whose windows begin elsewhere in the frame."""
 TEXTS = st.lists(
     st.sampled_from(
         [
@@ -62,4 +63,4 @@ def test_turns_cost_at_most_the_reported_tokens(turns: list[Message], budget: in
             frame_tokens("What?", "baseline", output, counter(name), history=history, layout=profile(layout).layout)
             for history in ((), done.turns)
         )
-        assert with_turns - without <= done.tokens + ROUNDING
+        assert with_turns - without <= done.tokens + SLACK[name]

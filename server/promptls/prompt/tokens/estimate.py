@@ -73,7 +73,11 @@ Array = Any  # numpy arrays of unsigned 32-bit integers
 
 
 class Estimate(Struct, frozen=True):
-    """An estimating counter; joining two texts adds at most four tokens."""
+    """An estimating counter; joining two short texts adds at most eight tokens.
+
+    The estimate of a byte depends on the three bytes before and the two after it, so five bytes are estimated anew. Each
+    adds one token and its margin at most, and the sum is rounded up.
+    """
 
     name: str = "estimate"
     exact: bool = False
