@@ -45,7 +45,7 @@ RIDGE_CALIBRATION = 1.0
 LOWER_BOUNDS = {
     "spelled": 3.0,
     "brief": 4.5,
-    **dict.fromkeys(("named", "by_path", "similarity", "covered_any"), 0.0),
+    **dict.fromkeys(("by_path", "similarity", "covered_any"), 0.0),
 }
 """Lower bounds of weights.
 
@@ -73,6 +73,7 @@ class Sample(Struct, frozen=True):
     question: corpora.Question | None = None
     target_files: tuple[str, ...] = ()  # files wanted, for a ranking of files
     paths: tuple[str, ...] = ()
+    is_open: bool = False  # an open question, see `Query.is_open`
 
 
 # ---------------------------------------------------------------- samples
@@ -97,8 +98,8 @@ def collect_samples(
                 if features is None:
                     continue
                 places = tuple((u.entry.path, u.span.start, u.span.end) for u in features.candidates)
-                labels = np.array([_grade(q, root, place) for place in places], np.float32)
-                candidates.append(Sample(group, features.values, labels, places, root, q))
+                labels = np.array([grade(q, root, place) for place in places], np.float32)
+                candidates.append(Sample(group, features.values, labels, places, root, q, is_open=query.is_open))
                 targets = tuple(dict.fromkeys(gold.path for gold in q.gold))
                 if (sample := _file_sample(query, group, targets, index, snapshot)) is not None:
                     files.append(sample)
@@ -119,7 +120,7 @@ def _file_sample(
     return Sample(group, values, labels, target_files=targets, paths=names)
 
 
-def _grade(question: corpora.Question, root: str, place: answers.Place) -> int:
+def grade(question: corpora.Question, root: str, place: answers.Place) -> int:
     """Return the best grade of the gold regions that overlap a candidate by half of the smaller one."""
     path, start, end = place
     best = 0
@@ -185,7 +186,7 @@ def fit(
 
 def calibrate(samples: Sequence[Sample], scores: Sequence[Floats]) -> Calibration:
     """Fit the calibration to the scores of samples, which must be cross-validated."""
-    every = np.concatenate([calibration_features(row) for row in scores])
+    every = np.concatenate([calibration_features(row, s.is_open) for s, row in zip(samples, scores, strict=True)])
     relevant = np.concatenate([s.labels > 0 for s in samples])
     mean, deviation = every.mean(axis=0), every.std(axis=0)
     values = (every - mean) / deviation
@@ -250,7 +251,7 @@ def _cross_validate_calibration(samples: Sequence[Sample], scores: Sequence[Floa
         by_fold.append(calibration)
         for s, row in pairs:
             if fold[s.group] == f:
-                probabilities.append(calibration.probabilities(row))
+                probabilities.append(calibration.probabilities(row, s.is_open))
                 relevant.append(s.labels > 0)
     p, y = np.concatenate(probabilities), np.concatenate(relevant)
     above = p >= 0.02
@@ -301,11 +302,11 @@ def ndcg(sample: Sample, scores: Floats) -> float:
 
 
 FEATURE_GROUPS = {
-    "callers and callees": ("caller", "callee", "uses"),
-    "how known a name is": ("mentions", "definitions"),
+    "callers and uses": ("caller", "uses"),
+    "how known a name is": ("mentions",),
     "complexity": ("complexity", "simple", "straight", "prior_complex"),
     "file as a whole": ("file_words", "file_meaning", "prior_file"),
-    "class and neighbours": ("scope", "parent", "before", "after"),
+    "class": ("scope", "parent"),
     "feedback of the best": ("feedback",),
     "coverage of the words": ("covered", "hits"),
     "kind of definition": ("is_",),

@@ -1,8 +1,10 @@
 """Intent of whole questions, and parsing of retrieval queries."""
 
+import numpy as np
 import pytest
 
 from promptls.prompt.intent.detect import detect_intent
+from promptls.retrieval.linear_model import bundled_weights
 from promptls.retrieval.query import parse_query
 
 
@@ -91,3 +93,32 @@ def test_query_keeps_quoted_strings_and_identifiers_whole() -> None:
 @pytest.mark.parametrize("text", ["Straße der Käufer", "Größe", "поиск заказов", "カート"])
 def test_query_has_terms_of_every_script(text: str) -> None:
     assert parse_query(text).terms
+
+
+OPEN_QUESTIONS = [
+    ("How are rules matched?", True),
+    ("in werkzeug, how are rules matched?", True),
+    ("a small upload inflates to gigabytes, where's the cap", True),
+    ("Hello, what happens after flask.Flask() is called?", True),
+    ("explain the cache", True),
+    ("缓存是如何失效的？", True),
+    ("Wo wird der Preis berechnet?", True),
+    ("¿Cómo se valida un cupón?", True),
+    ("Which function rounds prices?", False),
+    ("is there a limit, and who checks it?", False),
+    ("Fix a crash where the queue is empty", False),
+    ("The upload fails. How can I find out why?", False),  # a report; the second sentence does not count
+    ('Why?\nFile "a.py", line 3, in fail', False),
+    ("", False),
+]
+
+
+@pytest.mark.parametrize(("question", "expected"), OPEN_QUESTIONS)
+def test_open_questions(question: str, expected: bool) -> None:
+    assert parse_query(question).is_open is expected
+
+
+def test_an_open_question_needs_more() -> None:
+    scores = np.array([2.0, 1.0, 0.0])
+    calibration = bundled_weights().calibration
+    assert (calibration.probabilities(scores, is_open=True) > calibration.probabilities(scores)).all()

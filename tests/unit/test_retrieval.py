@@ -21,7 +21,7 @@ from promptls.retrieval.calibration import Calibration, calibration_features
 from promptls.retrieval.candidates import CandidateLimits
 from promptls.retrieval.features import FEATURE_NAMES
 from promptls.retrieval.linear_model import LinearModel, bundled_weights
-from promptls.retrieval.neighborhood import Neighborhood, aggregate
+from promptls.retrieval.neighborhood import Neighborhood, aggregate, scope_best
 from promptls.retrieval.query import parse_query
 from promptls.retrieval.retrieve import describe_candidates, score_first_stage
 from promptls.retrieval.scorers import BM25_B, BM25_K1, fit_scale, kth_score, score_rows, top_indices
@@ -338,23 +338,21 @@ def test_neighborhood_aggregates() -> None:
         name_count=np.zeros(4, np.float32),
         vectors=np.eye(4, dtype=np.float32),
     )
-    result = aggregate(np.array([0.9, 0.3, 0.0, 0.6], np.float32), place)
+    scores = np.array([0.9, 0.3, 0.0, 0.6], np.float32)
+    result = aggregate(scores, place)
     assert result["file_best"].tolist() == pytest.approx([0.9, 0.9, 0.9, 0.6])
     assert result["file_top"].tolist() == pytest.approx([0.4, 0.4, 0.4, 0.2])
-    assert result["scope_best"].tolist() == pytest.approx([0.9, 0.3, 0.3, 0.6])
+    assert scope_best(scores, place).tolist() == pytest.approx([0.9, 0.3, 0.3, 0.6])
     assert result["parent"].tolist() == pytest.approx([0, 0.9, 0.9, 0])
-    assert result["before"].tolist() == pytest.approx([0, 0.9, 0.3, 0])
-    assert result["after"].tolist() == pytest.approx([0.3, 0, 0, 0])
     assert result["callers"].tolist() == pytest.approx([0, 0, 0.45, 0])
     assert result["callers_best"].tolist() == pytest.approx([0, 0, 0.6, 0])
-    assert result["callees"].tolist() == [0, 0, 0, 0]
 
 
 def test_weights_match_features() -> None:
     weights = bundled_weights()
     assert weights.candidates.weights.keys() <= set(FEATURE_NAMES)
     assert weights.files.weights.keys() == set(of_files.FILE_FEATURE_NAMES)
-    for name in ("spelled", "named", "similarity", "covered_any", "brief"):
+    for name in ("spelled", "similarity", "covered_any", "brief"):
         assert weights.candidates.weights[name] >= 0, f"{name} can only speak for a unit"
 
 
@@ -371,8 +369,8 @@ def test_calibration_is_a_logistic_function_of_its_features() -> None:
     log_total = math.log(math.exp(2) + math.exp(5))
     shares = [2 - log_total, 5 - log_total]
     entropy = -sum(math.exp(share) * share for share in shares)
-    expected = [[2.0, shares[0], math.log(2), entropy], [5.0, shares[1], 0.0, entropy]]
-    assert calibration_features(scores) == pytest.approx(np.array(expected))
+    expected = [[2.0, shares[0], math.log(2), entropy, 1.0], [5.0, shares[1], 0.0, entropy, 1.0]]
+    assert calibration_features(scores, is_open=True) == pytest.approx(np.array(expected))
 
 
 @given(st.lists(st.floats(-30, 30).map(lambda score: round(score, 3)), min_size=1, max_size=40))

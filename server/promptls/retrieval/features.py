@@ -28,7 +28,7 @@ from promptls.retrieval.neighborhood import (
 from promptls.retrieval.query import Query
 from promptls.retrieval.scorers import KEYWORD_WEIGHT, SEMANTIC_WEIGHT, FirstStageScores, Floats
 
-SYMBOL_KINDS = ("function", "method", "struct", "interface", "section", "key")
+SYMBOL_KINDS = ("function", "struct", "interface", "section", "key")
 """Symbol kinds that have a feature of their own."""
 _KIND_INDEX = {kind: i for i, kind in enumerate(SYMBOL_KINDS)}
 
@@ -40,28 +40,16 @@ such as tests and documents, and of chunks outside definitions.
 """
 
 FEATURE_NAMES = (
-    *("similarity", "similarity_gap", "similarity_2", "semantic_rank", "keyword_rank", "named", "spelled", "by_path"),
+    *("similarity", "similarity_gap", "similarity_2", "semantic_rank", "keyword_rank", "spelled", "by_path"),
     *("prior_complex", "brief", "covered_any", "hits", "file_words", "file_meaning"),
     *(f"prior_{name}" for name in AGGREGATES),
     "semantic_scope_best",
-    *("caller_count", "callee_count", "uses", "mentions", "definitions"),
-    *("test", "test_sought", "docs", "minor", "has_name"),
+    *("caller_count", "uses", "mentions", "test", "test_sought", "docs", "minor", "has_name"),
     *(f"is_{kind}" for kind in SYMBOL_KINDS),
-    *(
-        "lines",
-        "depth",
-        "exported",
-        "complexity",
-        "simple",
-        "straight",
-        "documented",
-        "first",
-        "file_units",
-        "path_depth",
-    ),
+    *("complexity", "simple", "straight", "documented", "file_units", "path_depth"),
 )
 """The input of the ranking model, in order."""
-OTHER_COLUMNS = ("prior", "semantic", "keyword", "path", "file_meaning_rank")
+OTHER_COLUMNS = ("prior", "semantic", "keyword", "path", "file_meaning_rank", "lines", "named")
 """Columns for the model of files and for the display of reasons."""
 
 
@@ -135,7 +123,6 @@ def extract_features(
         "similarity_2": similarity**2,
         "semantic_rank": ranks(similarity),
         "keyword_rank": ranks(keyword),
-        "named": named,
         "by_path": by_path,
         "spelled": np.array([c.spelled for c in candidates], np.float32),
         "prior_complex": prior * np.minimum(complexity, 10) / 10,
@@ -145,24 +132,18 @@ def extract_features(
         **{f"prior_{name}": found for name, found in aggregate(prior, neighborhood).items()},
         "semantic_scope_best": scope_best(semantic, neighborhood),
         "caller_count": np.log1p(np.bincount(neighborhood.callee, minlength=n)),
-        "callee_count": np.log1p(np.bincount(neighborhood.caller, minlength=n)),
         "uses": np.log1p(neighborhood.name_count),
         "mentions": _name_frequencies(symbols, reader),
-        "definitions": np.log1p([_definition_count(s, snapshot) for s in symbols]),
         "test": test,
         "test_sought": test & query.seeks_tests,
         "docs": np.array([f.is_docs for f in name_features], bool)[file],
         "minor": auxiliary,
         "has_name": has_name,
         **{f"is_{kind}": kinds == i for i, kind in enumerate(SYMBOL_KINDS)},
-        "lines": np.log1p([len(c.span) for c in candidates]),
-        "depth": np.array([s.qualified.count(".") if s is not None else -1 for s in symbols]),
-        "exported": np.array([s is not None and s.exported for s in symbols]),
         "complexity": np.log1p(complexity),
         "simple": complexity == 0,
         "straight": complexity == 1,
         "documented": np.array([s is not None and bool(s.doc) for s in symbols]),
-        "first": np.array([c.chunk_index == 0 for c in candidates]),
         "file_units": np.log1p([len(e.outline.chunks) if e.outline else 0 for e in entries]).astype(np.float32)[file],
         "path_depth": np.array([e.name.count("/") for e in entries], np.float32)[file],
     }
@@ -170,7 +151,9 @@ def extract_features(
     out = np.empty((n, len(FEATURE_NAMES)), np.float32)
     for i, name in enumerate(FEATURE_NAMES):
         out[:, i] = values[name]
-    others = (prior, semantic, scaled_keyword, by_file(scores.path)[file] / total, ranks(file_similarity)[file])
+    lines = np.log1p([len(c.span) for c in candidates])
+    path, meaning_rank = by_file(scores.path)[file] / total, ranks(file_similarity)[file]
+    others = (prior, semantic, scaled_keyword, path, meaning_rank, lines, named)
     return CandidateFeatures(candidates, neighborhood, out, np.stack(others, axis=1).astype(np.float32))
 
 
@@ -239,8 +222,3 @@ def _last_term(name: str) -> str:
     """Return the last term of a name, which is the term of the whole name."""
     found = _name_terms(name)
     return found[-1] if found else ""
-
-
-def _definition_count(symbol: Symbol | None, snapshot: Snapshot) -> int:
-    """Return the number of definitions with the symbol's name."""
-    return len(snapshot.names.get(symbol.name.lower(), ())) if symbol is not None and symbol.name else 0

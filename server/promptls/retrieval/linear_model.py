@@ -6,6 +6,7 @@ questions a linear model generalized better than boosted trees, and its scores c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -22,13 +23,24 @@ WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 class LinearModel(Struct, frozen=True):
     """Weights of features."""
 
-    weights: dict[str, float]  # by feature name
+    weights: dict[str, float] = {}  # by feature name
 
     def score(self, values: NDArray[np.float32], names: tuple[str, ...]) -> NDArray[np.float64]:
         """Return the weighted sum of each row of `values` float32[rows, names]; a missing weight is 0."""
         vector = np.array([self.weights.get(name, 0.0) for name in names], np.float64)
         # Unlike a matrix product, this sum does not depend on the position of the row.
         return np.asarray((values * vector).sum(axis=1))
+
+
+class LogisticModel(Struct, frozen=True):
+    """Weights of a logistic regression."""
+
+    weights: dict[str, float] = {}  # by feature name
+    offset: float = 0.0
+
+    def log_odds(self, values: Mapping[str, float]) -> float:
+        """Return the log odds for the values of features."""
+        return self.offset + sum(weight * values[name] for name, weight in self.weights.items())
 
 
 class RankerWeights(Struct, frozen=True):

@@ -19,18 +19,12 @@ from promptls.retrieval.scorers import Floats
 
 Numbers = NDArray[np.int64]
 
-EVIDENCE_CANDIDATES = 60
-"""Number of best candidates that count as evidence for their files."""
 MAX_DEFINITIONS = 8
 """Maximum number of definitions of a name for which references from other files become edges."""
 FEEDBACK_CANDIDATES = 8
 """Number of best candidates whose mean vector is the feedback query (pseudo-relevance feedback after Rocchio)."""
 
-AGGREGATES = (
-    *("feedback", "file_best", "file_top", "file_top_rank", "file_evidence"),
-    *("scope_best", "scope_mean", "parent", "before", "after"),
-    *("callers", "callees", "callers_best", "callees_best"),
-)
+AGGREGATES = ("feedback", "file_best", "file_top", "file_top_rank", "parent", "callers", "callers_best")
 """Names of the features that `aggregate` returns."""
 
 
@@ -119,30 +113,19 @@ def _references(candidates: Sequence[Candidate], file: Numbers, snapshot: Snapsh
 
 def aggregate(score: Floats, neighborhood: Neighborhood) -> dict[str, Floats]:
     """Aggregate a score over the neighborhood of each candidate: float32[candidates] by name in `AGGREGATES`."""
-    n, file, scope = len(score), neighborhood.file, neighborhood.scope
-    before, after = np.diff(file, prepend=-1) == 0, np.diff(file, append=-1) == 0
+    n, file = len(score), neighborhood.file
     in_degree = np.bincount(neighborhood.callee, minlength=n)
-    out_degree = np.bincount(neighborhood.caller, minlength=n)
-    in_scope = np.bincount(scope, minlength=neighborhood.scope_count)
     top = _group_top3_mean(score, file, neighborhood.file_count)
-    callers_best, callees_best = np.zeros(n, np.float32), np.zeros(n, np.float32)
+    callers_best = np.zeros(n, np.float32)
     np.maximum.at(callers_best, neighborhood.callee, score[neighborhood.caller])
-    np.maximum.at(callees_best, neighborhood.caller, score[neighborhood.callee])
     features: dict[str, NDArray[np.generic]] = {
         "feedback": _feedback(score, neighborhood.vectors),
         "file_best": _group_max(score, file, neighborhood.file_count)[file],
         "file_top": top[file],
         "file_top_rank": ranks(top)[file],
-        "file_evidence": _file_evidence(score, file, neighborhood.file_count)[file],
         "parent": np.where(neighborhood.parent >= 0, score[np.maximum(neighborhood.parent, 0)], 0),
-        "callers_best": callers_best,
-        "callees_best": callees_best,
-        "scope_best": scope_best(score, neighborhood),
-        "scope_mean": (np.bincount(scope, score, neighborhood.scope_count) / np.maximum(in_scope, 1))[scope],
-        "before": np.where(before, np.roll(score, 1), 0),
-        "after": np.where(after, np.roll(score, -1), 0),
         "callers": np.bincount(neighborhood.callee, score[neighborhood.caller], n) / np.maximum(in_degree, 1),
-        "callees": np.bincount(neighborhood.caller, score[neighborhood.callee], n) / np.maximum(out_degree, 1),
+        "callers_best": callers_best,
     }
     return {name: np.asarray(features[name], np.float32) for name in AGGREGATES}
 
@@ -179,11 +162,3 @@ def _group_top3_mean(values: Floats, group: Numbers, groups: int) -> Floats:
     position = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
     first = position < 3
     return np.asarray(np.bincount(ordered[first], values[order][first], groups) / 3, np.float32)
-
-
-def _file_evidence(score: Floats, file: Numbers, files: int) -> Floats:
-    """Return the evidence of the best candidates for their files, best file = 1."""
-    top = np.argsort(-np.round(score, 5), kind="stable")[:EVIDENCE_CANDIDATES]
-    out = np.bincount(file[top], score[top] / (1 + 0.1 * np.arange(len(top))), files)
-    best = float(out.max(initial=0.0))
-    return np.asarray(out / best if best > 0 else out, np.float32)

@@ -35,6 +35,15 @@ _TEST_SEARCH = re.compile(
     re.I,
 )
 _DOCS_TOPIC = re.compile(r"\b(docs?|documentation|readme|changelog|license|contributing|install(ation)?)\b", re.I)
+_SENTENCE_END = re.compile(r"[.?!](?=\s|$)|\n|[。？！]")
+_OPEN_QUESTION = re.compile(
+    r"(?:^|[,;:¿]\s*|\s-\s+)(?:so |and |but |ok |okay |hi |hey |hello |please )*"
+    r"(?:how|why|what|where|explain|describe|как|почему|зачем|что|где|cómo|por qué|qué|dónde|como|por que|o que|onde"
+    r"|comment|pourquoi|qu'est|où|wie|warum|wieso|weshalb|was|wo)\b"
+    r"|如何|怎|为什么|為什麼|什么|什麼|哪|どう|どこ|なぜ|何|어떻게|어디|왜|무엇",
+    re.I,
+)
+"""How, why, what or where at the beginning of a clause, in English and the languages that are translated."""
 
 
 class Query(Struct, frozen=True):
@@ -50,6 +59,7 @@ class Query(Struct, frozen=True):
     about_tests: bool = False
     seeks_tests: bool = False  # the expected answer is a test
     about_docs: bool = False
+    is_open: bool = False  # asks how, why, what or where; the answer needs more code than that of another question
     phrases: tuple[str, ...] = ()  # quoted strings, unsplit
     excluded: tuple[str, ...] = ()  # search terms that the question excludes, not in `terms`
     corrected: tuple[tuple[str, str], ...] = ()  # (word as typed, name or word of the workspace)
@@ -63,11 +73,19 @@ def parse_query(text: str) -> Query:
     """Return the query for a question; one in another human language is translated, and its own words are terms too."""
     report = split_report(text)
     translation = translate(report.text)
+    is_open = _is_open(text)
     if translation is None:
-        return _parse(report)
+        return replace(_parse(report), is_open=is_open)
     query = _parse(_translated(report) if report.title else Report("", translation.gloss, ""))
     terms = _merge(query.terms, map(tuple, map(tokenize, translation.words)))
-    return replace(query, terms=terms, phrases=_merge(query.phrases, [_quoted(text)]), translation=translation)
+    phrases = _merge(query.phrases, [_quoted(text)])
+    return replace(query, terms=terms, phrases=phrases, translation=translation, is_open=is_open)
+
+
+def _is_open(text: str) -> bool:
+    """Return whether the first sentence of a question in one line asks an open question; more lines are a report or a log."""
+    sentence, *_ = _SENTENCE_END.split(text.strip(), maxsplit=1)
+    return _OPEN_QUESTION.search(sentence) is not None and "\n" not in text.strip()
 
 
 def _translated(report: Report) -> Report:

@@ -220,7 +220,8 @@ def _rank_regions(
 
 def _rank_candidates(query: Query, features: CandidateFeatures, strategy: RetrievalStrategy) -> list[Item]:
     weights = strategy.weights or bundled_weights()
-    scores = weights.calibration.probabilities(weights.candidates.score(features.values, FEATURE_NAMES))
+    raw = weights.candidates.score(features.values, FEATURE_NAMES)
+    scores = weights.calibration.probabilities(raw, query.is_open)
     scores = scores * data_factors(query, features.candidates)
     reasons = np.stack(list(_reason_values(features).values()), axis=1)
     strongest = reasons[:, : len(_ORIGINS)].argmax(axis=1).tolist()
@@ -268,14 +269,13 @@ class ScoreReasons(Mapping[str, float]):
 
 def _reason_values(features: CandidateFeatures) -> dict[str, Floats]:
     """Return the components of all scores in the order of `_REASON_NAMES`."""
-    graph = np.maximum(features.column("prior_callers_best"), features.column("prior_callees_best"))
     values = (
         scorers.SEMANTIC_WEIGHT * features.column("semantic"),
         scorers.KEYWORD_WEIGHT * features.column("keyword"),
         NAME_BONUS * features.column("named"),
         PATH_BONUS * features.column("by_path"),
-        features.column("prior_file_evidence"),
-        graph,
+        features.column("prior_file_top"),
+        features.column("prior_callers_best"),
     )
     return dict(zip(_REASON_NAMES, values, strict=True))
 
