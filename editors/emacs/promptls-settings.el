@@ -243,7 +243,7 @@ its value."
   :type 'integer
   :group 'promptls)
 
-(defcustom promptls-team-share 0.4
+(defcustom promptls-team-share 0.6
   "Share of the budget for code of the team index, if it is certainly needed."
   :type 'number
   :group 'promptls)

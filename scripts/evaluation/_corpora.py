@@ -22,8 +22,10 @@ import msgspec
 from msgspec import Struct
 
 from promptls.retrieval.linear_model import RankerWeights
+from promptls.retrieval.team import TeamWeights
 
 DATA = Path(__file__).with_name("data")
+HELD_OUT_TEAM = DATA / "held_out_team.json"
 LARGE = frozenset({"sqlalchemy", "pandas", "ansible-core", "webpack", "grpc-go", "tokio", "uvloop", "effect"})
 FOLDER = Path(os.environ.get("PROMPTLS_CORPORA", Path.home() / ".cache" / "promptls-corpora"))
 
@@ -131,6 +133,12 @@ def read_questions(options: argparse.Namespace) -> list[tuple[Path, list[Questio
 def held_out_weights() -> dict[str, RankerWeights]:
     """Return, by project, weights of the ranker that were fitted without it."""
     folds = msgspec.json.decode((DATA / "held_out.json").read_bytes(), type=list[tuple[list[str], RankerWeights]])
+    return {name: weights for projects, weights in folds for name in projects}
+
+
+def held_out_team_weights() -> dict[str, TeamWeights]:
+    """Return, by project, weights of the team index's hits that were fitted without it."""
+    folds = msgspec.json.decode(HELD_OUT_TEAM.read_bytes(), type=list[tuple[list[str], TeamWeights]])
     return {name: weights for projects, weights in folds for name in projects}
 
 

@@ -68,7 +68,10 @@ def _connect(engine: Engine, index: str) -> None:
 
 def _measured(engine: Engine, root: str, question: corpora.Question, budgets: Sequence[int]) -> list[float]:
     """Return coverage without and with the team index at each budget, and the milliseconds of the last two prompts."""
-    weights = corpora.held_out_weights()[corpora.project(question.corpus)]
+    project = corpora.project(question.corpus)
+    weights = corpora.held_out_weights()[project]
+    assert engine.team is not None
+    engine.team.weights = corpora.held_out_team_weights()[project]
     row: list[float] = []
     seconds: list[float] = []
     for budget in budgets:

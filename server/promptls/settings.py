@@ -230,7 +230,7 @@ class TeamSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
     ] = 300
     share: Annotated[
         Share, Meta(description="Share of the budget for code of the team index, if it is certainly needed.")
-    ] = 0.4
+    ] = 0.6
 
 
 class CacheSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):

@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -17,8 +19,13 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from promptls.index import tokenize
+from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.model import Problem, Span
+from promptls.retrieval.calibration import Calibration
+from promptls.retrieval.file_name_features import file_name_features
+from promptls.retrieval.linear_model import LinearModel, LogisticModel
 from promptls.retrieval.query import Query
+from promptls.util.decode import decode_json
 from promptls.util.text.plural import plural
 
 MIN_NAME_CHARACTERS = 3
@@ -26,6 +33,13 @@ MIN_NAME_CHARACTERS = 3
 MAX_SAME_NAMES, MAX_NAMED_REPOSITORIES = 2, 4
 """Repositories with the same last part that it may name, and repositories that a question may name."""
 _NAME_IN_TEXT = re.compile(r"(?<![\w/.-])\w+(?:[./-]+\w+)*")
+TEAM_WEIGHTS_FILE = Path(__file__).with_name("team_weights.json")
+EVIDENCE_SHARPNESS = 6.0
+"""Factor of the softmax over similarity + coverage that distributes evidence over the hits."""
+MIN_EVIDENCE = 0.003
+"""Share of evidence that counts as none, a bound of the logarithm."""
+RANK_OFFSET = 5
+"""Constant of reciprocal ranks."""
 COMMIT_DIGITS = 10
 """Digits of a commit that are shown."""
 
@@ -77,6 +91,7 @@ class TeamAnswer(Struct, frozen=True):
 
     hits: tuple[TeamHit, ...] = ()
     problem: str = ""  # one sentence
+    chunks: int = 0  # of the index
 
 
 EmbedQuery = Callable[[str], NDArray[np.float32] | None]
@@ -91,6 +106,11 @@ class TeamSource(Protocol):
     @property
     def share(self) -> float:
         """Share of the budget for code of other repositories."""
+        ...
+
+    @property
+    def weights(self) -> TeamWeights:
+        """Weights of the scores."""
         ...
 
     def start_search(
@@ -150,51 +170,91 @@ def _name_key(name: str) -> str:
     return name.lower().replace("_", "-")
 
 
-def score_hits(query: Query, hits: Sequence[TeamHit]) -> list[TeamHit]:
+def score_hits(query: Query, hits: Sequence[TeamHit], weights: TeamWeights) -> list[TeamHit]:
     """Return the hits with the probability that the answer needs them, best first."""
     if not hits:
         return []
-    features = hit_features(query, hits)
-    scores = 1 / (1 + np.exp(-(features @ np.array(WEIGHTS) + OFFSET)))
+    raw = weights.hits.score(extract_hit_features(query, hits), HIT_FEATURE_NAMES)
+    scores = weights.calibration.probabilities(raw, query.is_open)
     scored = [replace(hit, score=round(float(score), 4)) for hit, score in zip(hits, scores, strict=True)]
     return sorted(scored, key=lambda hit: (-hit.score, hit.repository.name, hit.path, hit.span.start))
 
 
-FEATURES = (
-    "similarity", "coverage", "keyword", "named_symbol", "is_text", "below_best_similarity", "below_best_coverage",
-    "named_repository",
-)  # fmt: skip
-"""Features of a hit: cosine similarity; share of the weight of the query's terms in its text; BM25 as a share of the
-best; whether its symbol is a name of the query; whether it is text between definitions; and the differences of
-similarity and coverage from those of the best hit; and whether the question names its repository."""
-WEIGHTS = (4.33, 4.02, 0.99, 1.67, -3.01, 5.81, 3.36, 2.0)
-OFFSET = -6.78
-"""Weights of a logistic regression on the development questions, for 18 packages: with the package of the question in
-the index, and without it, where no hit is needed. The probabilities are low, because a question alone does not show
-whether its answer is in an open folder."""
+class TeamWeights(Struct, frozen=True):
+    """The models of `team_weights.json`, which `scripts/train_team_ranking` fits."""
+
+    hits: LinearModel = LinearModel()
+    calibration: Calibration = Calibration()
+    need: LogisticModel = LogisticModel()  # whether the answer is in a repository that is not open
 
 
-def hit_features(query: Query, hits: Sequence[TeamHit]) -> NDArray[np.float64]:
-    """Return float64[hits, features]."""
-    texts = [set(tokenize(f"{hit.path} {hit.symbol} {hit.text}")) for hit in hits]
-    counts = {term: sum(term in text for text in texts) for term in query.terms}
-    weights = {term: math.log(1 + len(hits) / (1 + count)) for term, count in counts.items()}
-    total = sum(weights.values()) or 1.0
-    similarity = np.array([hit.similarity for hit in hits])
-    coverage = np.array([sum(weight for term, weight in weights.items() if term in text) / total for text in texts])
-    keyword = np.array([hit.keyword for hit in hits])
-    names = {name.lower() for name in query.names}
-    named = [float(hit.symbol.rpartition(".")[2].lower() in names) for hit in hits]
-    return np.stack(
-        [
-            similarity,
-            coverage,
-            keyword / max(keyword.max(), 1e-9),
-            np.array(named),
-            np.array([float(hit.kind == "text") for hit in hits]),
-            similarity - similarity.max(),
-            coverage - coverage.max(),
-            np.array([float(hit.is_named) for hit in hits]),
-        ],
-        axis=1,
+@lru_cache(maxsize=1)
+def team_weights() -> TeamWeights:
+    """Return the weights that ship with this package."""
+    return decode_json(TEAM_WEIGHTS_FILE.read_bytes(), TeamWeights)
+
+
+HIT_FEATURE_NAMES = (
+    *("similarity", "covered", "covered_name", "covered_path", "spelled", "similarity_rank", "keyword_rank"),
+    *("file_evidence", "repository_evidence", "is_callable", "is_type", "test", "docs", "minor", "named_repository"),
+)
+"""Features of a hit: similarity of the vectors; share of the weight of the query's terms in its text, in its name and in
+its path; whether its symbol is a name of the query; reciprocal ranks by similarity and by BM25; logarithms of the other
+hits' share of evidence in its file and in its repository; its kind of symbol and of file; and whether the question names
+its repository."""
+
+
+def extract_hit_features(query: Query, hits: Sequence[TeamHit]) -> NDArray[np.float32]:
+    """Return float32[hits, HIT_FEATURE_NAMES]; terms are weighted by their frequency among the hits."""
+    if not hits:
+        return np.zeros((0, len(HIT_FEATURE_NAMES)), np.float32)
+    texts, names, paths = (
+        [set(tokenize(part)) for part in parts]
+        for parts in zip(*((hit.text, hit.symbol, hit.path) for hit in hits), strict=True)
     )
+    together = [text | name | path for text, name, path in zip(texts, names, paths, strict=True)]
+    weights = {t: math.log(1 + len(hits) / (1 + sum(t in terms for terms in together))) for t in query.terms}
+    total = sum(weights.values()) or 1.0
+
+    def covered(parts: Sequence[set[str]]) -> NDArray[np.float64]:
+        return np.array([sum(weight for term, weight in weights.items() if term in part) / total for part in parts])
+
+    similarity, keyword = (np.array(v) for v in zip(*((h.similarity, h.keyword) for h in hits), strict=True))
+    evidence = np.exp(EVIDENCE_SHARPNESS * (similarity + covered(together)))
+    evidence /= evidence.sum()
+    spelled = {name.lower() for name in query.names}
+    files = [file_name_features(hit.path) for hit in hits]
+    sought = [(f.is_test and query.seeks_tests) or (f.is_docs and query.about_docs) for f in files]
+    values: dict[str, NDArray[np.generic]] = {
+        "similarity": similarity,
+        "covered": covered(texts),
+        "covered_name": covered(names),
+        "covered_path": covered(paths),
+        "spelled": np.array([hit.symbol.rpartition(".")[2].lower() in spelled for hit in hits]),
+        "similarity_rank": _reciprocal_rank(similarity),
+        "keyword_rank": _reciprocal_rank(keyword) * (keyword > 0),
+        "file_evidence": _log_of_others(evidence, [(hit.repository.name, hit.path) for hit in hits]),
+        "repository_evidence": _log_of_others(evidence, [hit.repository.name for hit in hits]),
+        "is_callable": np.array([hit.kind in CALLABLE_KINDS and hit.kind != "test" for hit in hits]),
+        "is_type": np.array([hit.kind in TYPE_KINDS for hit in hits]),
+        "test": np.array([file.is_test and not query.seeks_tests for file in files]),
+        "docs": np.array([file.is_docs and not query.about_docs for file in files]),
+        "minor": np.array([file.is_auxiliary and not is_sought for file, is_sought in zip(files, sought, strict=True)]),
+        "named_repository": np.array([hit.is_named for hit in hits]),
+    }
+    assert tuple(values) == HIT_FEATURE_NAMES
+    return np.stack([np.asarray(values[name], np.float32) for name in HIT_FEATURE_NAMES], axis=1)
+
+
+def _reciprocal_rank(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 / (`RANK_OFFSET` + number of better scores); equal scores share a rank."""
+    return np.asarray(1 / (RANK_OFFSET + np.searchsorted(np.sort(-scores), -scores)))
+
+
+def _log_of_others(evidence: NDArray[np.float64], keys: Sequence[Hashable]) -> NDArray[np.float64]:
+    """Return the logarithm of the evidence of all other hits with the same key."""
+    totals: dict[Hashable, float] = {}
+    for key, share in zip(keys, evidence.tolist(), strict=True):
+        totals[key] = totals.get(key, 0.0) + share
+    others = np.array([totals[key] for key in keys]) - evidence
+    return np.asarray(np.log(np.maximum(others, 0.0) + MIN_EVIDENCE))

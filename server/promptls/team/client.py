@@ -27,6 +27,7 @@ from promptls.retrieval.team import (
     TeamRepository,
     named_repositories,
     score_hits,
+    team_weights,
     without_names,
 )
 from promptls.settings import TeamSettings
@@ -77,6 +78,7 @@ class TeamClient:
             identity: Returns the identity of this installation's rows, given the dimension of the vectors.
             environment: Environment variables with secrets.
         """
+        self.weights = team_weights()  # an evaluation replaces them by held-out ones
         self._settings = settings
         self._identity = identity
         self._opened: IndexOpened | None = None
@@ -243,7 +245,8 @@ class TeamClient:
                 key = found.repository, found.path, found.span, found.symbol
                 merged[key] = replace(hit, is_named=found.repository in named)
         problem = INCOMPLETE if failed else self._warning
-        return TeamAnswer(tuple(score_hits(query, list(merged.values()))), problem)
+        chunks = self._opened.chunks if self._opened is not None else 0
+        return TeamAnswer(tuple(score_hits(query, list(merged.values()), self.weights)), problem, chunks)
 
     def _excluded(self, roots: tuple[str, ...]) -> tuple[Exclusion, ...]:
         key = (roots, self._opened.version if self._opened is not None else 0)

@@ -60,7 +60,7 @@
 ---@field storage? table<string, string> Options of the storage without secrets, such as region and endpoint. User settings only. Default: {}
 ---@field storageEnv? table<string, string> Secret options of the storage: option → name of the environment variable with its value. User settings only. Default: {}
 ---@field deadlineMs? integer Milliseconds after which a prompt is built without code of the team index. User settings only. Default: 300
----@field share? number Share of the budget for code of the team index, if it is certainly needed. User settings only. Default: 0.4
+---@field share? number Share of the budget for code of the team index, if it is certainly needed. User settings only. Default: 0.6
 
 ---@class promptls.settings.Cache
 ---@field folder? string Folder of the index; empty: the user cache folder. Indexes unused for 30 days are removed. User settings only. Default: ""

@@ -17,7 +17,7 @@ from promptls.util.text.plural import plural
 
 MAX_REGIONS = 12
 """Maximum number of regions of one search; they compete for the budget of explicit items."""
-MIN_RELATIVE_SCORE = 0.2
+MIN_RELATIVE_SCORE = 0.1
 """Minimum score of a region as a share of the best one."""
 MAX_FILES = 3
 """Files in which definitions of one name are shown."""

@@ -22,26 +22,23 @@ from promptls.prompt.options import PromptOptions
 from promptls.prompt.packing.pack import PackedItem, PackingCandidate, PackResult, pack
 from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.rendering.renderer import Renderer
-from promptls.retrieval.team import PendingAnswer, TeamHit
+from promptls.retrieval.linear_model import LogisticModel
+from promptls.retrieval.team import PendingAnswer, TeamAnswer, TeamHit
 
-MIN_RELATIVE_SCORE = 0.25
+MIN_RELATIVE_SCORE = 0.1
 """Minimum score of a hit as a share of the best one."""
 MAX_ITEMS = 24
 """Maximum number of hits in a prompt."""
-
-
-MARGIN_WEIGHT, MARGIN_OFFSET = 19.4, -1.6
-"""Weights of a logistic regression on the development questions: the probability that the answer is in a repository that
-is not open, by how much more similar to the question the best hits are than the best local chunks."""
 MARGIN_HITS = 3
 """Best hits and chunks of which the mean similarity is compared."""
+MIN_PROBABILITY = 1e-4
+"""Bound of the probability of local code, whose logarithm counts."""
 NAMED_WEIGHT = 2.0
 """Weight of the fact that the question names a repository that is not open. Not fitted: no question of the development
-data names a dependency of an open folder. With it, 226 repositories and the name in the question, coverage at 8,000
-tokens of answers in another repository is .359 instead of .343."""
+data names a dependency of an open folder."""
 MIN_NEED = 0.3
 """Probability below which the prompt contains no hits."""
-NEED_EXPONENT = 2.0
+NEED_EXPONENT = 3.0
 """Exponent of the probability in the share of the budget: doubtful hits displace little local code."""
 UNKNOWN_NEED = 0.5
 """Probability without vectors."""
@@ -52,6 +49,7 @@ class Search(Struct, frozen=True):
 
     pending: PendingAnswer
     local_similarity: float | None  # None without vectors
+    local_chunks: int
 
 
 class TeamContext(Struct, frozen=True):
@@ -72,7 +70,8 @@ def start(understanding: QueryUnderstanding, options: PromptOptions, context: Re
     query = intent.query
     vector = context.index.query_vector(query.text) if query.text.strip() else None
     pending = team.start_search(query, context.index.query_vector, [root.path for root in context.snapshot.roots])
-    return Search(pending, None if vector is None else _local_similarity(vector, context))
+    similarity = None if vector is None else _local_similarity(vector, context)
+    return Search(pending, similarity, len(context.index.reader()))
 
 
 def finish(search: Search | None, local: Candidates, context: ResolveContext) -> TeamContext:
@@ -82,7 +81,8 @@ def finish(search: Search | None, local: Candidates, context: ResolveContext) ->
         return TeamContext()
     answer = search.pending()
     warnings = (answer.problem,) if answer.problem else ()
-    need = _need(answer.hits, search.local_similarity)
+    features = need_features(answer, search, local)
+    need = UNKNOWN_NEED if features is None else _need(team.weights.need, features, answer.hits)
     texts = {retrieved.text.strip() for retrieved in local.items}
     hits = [hit for hit in answer.hits if hit.text.strip() not in texts]
     best = max((hit.score for hit in hits), default=0.0)
@@ -98,13 +98,28 @@ def _local_similarity(vector: NDArray[np.float32], context: ResolveContext) -> f
     return _mean_of_best(scored.similarity)
 
 
-def _need(hits: Sequence[TeamHit], local_similarity: float | None) -> float:
+def need_features(answer: TeamAnswer, search: Search, local: Candidates) -> dict[str, float] | None:
+    """Return what tells whether the answer is in a repository that is not open, None without vectors.
+
+    These are the difference of the similarities of the best hits and of the best local chunks, the log odds of the best
+    local item, and the logarithm of the ratio of local chunks to those of the index: the best of many chunks is
+    similar by chance.
+    """
+    similarity = _mean_of_best(np.array([hit.similarity for hit in answer.hits], np.float32))
+    if search.local_similarity is None or similarity <= 0:
+        return None
+    scores = [*(r.item.score for r in local.items), *(dropped.item.score for dropped in local.below)]
+    best = min(max(max(scores, default=0.0), MIN_PROBABILITY), 1 - MIN_PROBABILITY)
+    return {
+        "similarity_margin": similarity - search.local_similarity,
+        "local_evidence": math.log(best / (1 - best)),
+        "size_ratio": math.log(max(1, search.local_chunks) / max(1, answer.chunks)),
+    }
+
+
+def _need(model: LogisticModel, features: dict[str, float], hits: Sequence[TeamHit]) -> float:
     """Return the probability that the answer needs code that is not open."""
-    similarity = _mean_of_best(np.array([hit.similarity for hit in hits], np.float32))
-    if local_similarity is None or similarity <= 0:
-        return UNKNOWN_NEED
-    named = NAMED_WEIGHT * any(hit.is_named for hit in hits)
-    return 1 / (1 + math.exp(-(MARGIN_WEIGHT * (similarity - local_similarity) + named + MARGIN_OFFSET)))
+    return 1 / (1 + math.exp(-(model.log_odds(features) + NAMED_WEIGHT * any(hit.is_named for hit in hits))))
 
 
 def _mean_of_best(similarity: NDArray[np.float32]) -> float:
