@@ -131,7 +131,7 @@ class Decision(Struct, frozen=True):
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether the answer is in a repository that is not open."""
+        """True if the answer is in a repository that is not open."""
         return self.asked_about != self.opened
 
     def is_of(self, folds: dict[str, int], fold: int) -> bool:

@@ -17,8 +17,8 @@ CALIBRATION_FEATURES = ("score", "log_share", "log_rank", "entropy", "open_quest
 """Features of the calibration; their order within a question is that of the scores.
 
 `log_share` is the logarithm of the softmax of the scores, `entropy` the entropy of the softmax in nats, and `log_rank`
-ln(1 + rank), where rank is the number of better scores.  `open_question` tells whether the question asks how, why, what
-or where: such questions need more regions.  The share of a candidate's file and its length were tried too: the error was the
+ln(1 + rank), where rank is the number of better scores.  `open_question` is 1 if the question asks how, why, what or
+where: the answer needs more regions.  The share of a candidate's file and its length were tried too: the error was the
 same, and recall was .02 lower at depth 50, because candidates of one file displaced those of others.
 """
 

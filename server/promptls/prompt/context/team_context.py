@@ -99,9 +99,9 @@ def _local_similarity(vector: NDArray[np.float32], context: ResolveContext) -> f
 
 
 def need_features(answer: TeamAnswer, search: Search, local: Candidates) -> dict[str, float] | None:
-    """Return what tells whether the answer is in a repository that is not open, None without vectors.
+    """Return the evidence that the answer is in a repository that is not open, None without vectors.
 
-    These are the difference of the similarities of the best hits and of the best local chunks, the log odds of the best
+    It consists of the difference of the similarities of the best hits and of the best local chunks, the log odds of the best
     local item, and the logarithm of the ratio of local chunks to those of the index: the best of many chunks is
     similar by chance.
     """

@@ -75,7 +75,7 @@ Array = Any  # numpy arrays of unsigned 32-bit integers
 class Estimate(Struct, frozen=True):
     """An estimating counter; joining two short texts adds at most eight tokens.
 
-    The estimate of a byte depends on the three bytes before and the two after it, so five bytes are estimated anew. Each
+    The estimate of a byte depends on the three bytes before and the two after it, so five bytes are estimated again. Each
     adds one token and its margin at most, and the sum is rounded up.
     """
 
