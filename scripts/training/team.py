@@ -38,7 +38,9 @@ from training import ranking
 
 TIMEOUT_S = 120.0
 BUDGETS = (2000, 4000)
-"""Tokens for hits: half and all of the default share of a prompt of 8,000 to 10,000 tokens."""
+"""Tokens for hits in the printed table."""
+LOWER_BOUNDS = {"spelled": 0.0, "covered_name": 0.0, "covered_path": 0.0}
+"""Lower bounds of weights: positive evidence must not reduce a score."""
 RIDGE_NEED = 1e-3
 """Strength of the L2 penalty on the weights of the need, for a mean loss."""
 FENCE_CHARACTERS = 64
@@ -239,10 +241,6 @@ def _grade(question: corpora.Question, repository: str, hit: team.TeamHit) -> in
 
 def _fitted(samples: Sequence[ranking.Sample]) -> dict[str, float]:
     return ranking.fit(samples, team.HIT_FEATURE_NAMES, ranking.RIDGE, LOWER_BOUNDS)
-
-
-LOWER_BOUNDS = {"spelled": 0.0, "covered_name": 0.0, "covered_path": 0.0}
-"""Positive evidence must not reduce a score."""
 
 
 def _model(weights: dict[str, float]) -> LinearModel:

@@ -106,6 +106,8 @@ OPEN_QUESTIONS = [
     ("¿Cómo se valida un cupón?", True),
     ("Which function rounds prices?", False),
     ("is there a limit, and who checks it?", False),
+    ("Was the cache cleared?", False),
+    ("Comment out the debug output", False),
     ("Fix a crash where the queue is empty", False),
     ("The upload fails. How can I find out why?", False),  # a report; the second sentence does not count
     ('Why?\nFile "a.py", line 3, in fail', False),

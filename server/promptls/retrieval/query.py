@@ -36,14 +36,19 @@ _TEST_SEARCH = re.compile(
 )
 _DOCS_TOPIC = re.compile(r"\b(docs?|documentation|readme|changelog|license|contributing|install(ation)?)\b", re.I)
 _SENTENCE_END = re.compile(r"[.?!](?=\s|$)|\n|[。？！]")
+_CLAUSE_START = r"(?:^|[,;:¿]\s*|\s-\s+)"
 _OPEN_QUESTION = re.compile(
-    r"(?:^|[,;:¿]\s*|\s-\s+)(?:so |and |but |ok |okay |hi |hey |hello |please )*"
-    r"(?:how|why|what|where|explain|describe|как|почему|зачем|что|где|cómo|por qué|qué|dónde|como|por que|o que|onde"
+    _CLAUSE_START + r"(?:so |and |but |ok |okay |hi |hey |hello |please )*(?:how|why|what|where|explain|describe)\b",
+    re.I,
+)
+"""How, why, what or where at the beginning of a clause."""
+_TRANSLATED_OPEN_QUESTION = re.compile(
+    _CLAUSE_START + r"(?:как|почему|зачем|что|где|cómo|por qué|qué|dónde|como|por que|o que|onde"
     r"|comment|pourquoi|qu'est|où|wie|warum|wieso|weshalb|was|wo)\b"
     r"|如何|怎|为什么|為什麼|什么|什麼|哪|どう|どこ|なぜ|何|어떻게|어디|왜|무엇",
     re.I,
 )
-"""How, why, what or where at the beginning of a clause, in English and the languages that are translated."""
+"""The same in the languages that are translated; some of these words have another meaning in English."""
 
 
 class Query(Struct, frozen=True):
@@ -73,19 +78,18 @@ def parse_query(text: str) -> Query:
     """Return the query for a question; one in another human language is translated, and its own words are terms too."""
     report = split_report(text)
     translation = translate(report.text)
-    is_open = _is_open(text)
     if translation is None:
-        return replace(_parse(report), is_open=is_open)
+        return replace(_parse(report), is_open=_is_open(text, _OPEN_QUESTION))
     query = _parse(_translated(report) if report.title else Report("", translation.gloss, ""))
     terms = _merge(query.terms, map(tuple, map(tokenize, translation.words)))
-    phrases = _merge(query.phrases, [_quoted(text)])
+    phrases, is_open = _merge(query.phrases, [_quoted(text)]), _is_open(text, _TRANSLATED_OPEN_QUESTION)
     return replace(query, terms=terms, phrases=phrases, translation=translation, is_open=is_open)
 
 
-def _is_open(text: str) -> bool:
+def _is_open(text: str, open_question: re.Pattern[str]) -> bool:
     """Return whether the first sentence of a question in one line asks an open question; more lines are a report or a log."""
     sentence, *_ = _SENTENCE_END.split(text.strip(), maxsplit=1)
-    return _OPEN_QUESTION.search(sentence) is not None and "\n" not in text.strip()
+    return open_question.search(sentence) is not None and "\n" not in text.strip()
 
 
 def _translated(report: Report) -> Report:
