@@ -20,7 +20,7 @@ from evaluation import _answers as answers
 from evaluation import _corpora as corpora
 from evaluation import _measures as measures
 from evaluation._workspace import opened
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
@@ -35,11 +35,14 @@ from promptls.retrieval.features import FEATURE_NAMES
 from promptls.retrieval.linear_model import WEIGHTS_FILE, LinearModel, RankerWeights
 from promptls.retrieval.query import Query
 from promptls.retrieval.retrieve import describe_candidates
+from promptls.retrieval.shingles import SHINGLE_FEATURES
 
 HELD_OUT = Path(corpora.DATA) / "held_out.json"
 FOLDS = 6
 RIDGE, RIDGE_FILES = 10.0, 1.0
 """Strength of the L2 penalty on weights of standardized features."""
+RIDGE_OPEN = 20.0
+"""The same for the differences of the weights for open questions from those for all questions."""
 RIDGE_CALIBRATION = 1.0
 """The same for the calibration."""
 LOWER_BOUNDS = {
@@ -148,22 +151,37 @@ def benchmark_samples(options: argparse.Namespace) -> list[Sample]:
 
 
 def fit(
-    samples: Sequence[Sample], names: Sequence[str], ridge: float, lower_bounds: Mapping[str, float]
+    samples: Sequence[Sample],
+    names: Sequence[str],
+    ridge: float,
+    lower_bounds: Mapping[str, float],
+    base: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
-    """Fit weights with a listwise softmax: each relevant candidate against all irrelevant ones of its question."""
+    """Fit weights with a listwise softmax: each relevant candidate against all irrelevant ones of its question.
+
+    With `base`, the penalty is on the differences from these weights, as in maximum a posteriori adaptation (Chelba and
+    Acero 2004).
+    """
+    base = base or {}
+    base_vector = np.array([base.get(name, 0.0) for name in names])
     every = np.concatenate([s.values for s in samples]).astype(np.float64)
     mean, deviation = every.mean(axis=0), every.std(axis=0)
     used = deviation > 1e-6
     lists = [
-        ((s.values[:, used] - mean[used]) / deviation[used], np.flatnonzero(s.labels > 0), s.labels)
+        (
+            (s.values[:, used] - mean[used]) / deviation[used],
+            s.values @ base_vector,
+            np.flatnonzero(s.labels > 0),
+            s.labels,
+        )
         for s in samples
         if (s.labels > 0).any()
     ]
 
     def loss(w: Floats) -> tuple[float, Floats]:
         total, slope = 0.0, np.zeros_like(w)
-        for values, relevant, labels in lists:
-            score = values @ w
+        for values, base_score, relevant, labels in lists:
+            score = values @ w + base_score
             top = float(score.max())
             mass = np.exp(score - top)
             others, pull = float(mass[labels == 0].sum()), mass[labels == 0] @ values[labels == 0]
@@ -175,13 +193,15 @@ def fit(
         return total / n + 0.5 * ridge * float(w @ w) / n, slope / n + ridge * w / n
 
     least = [
-        (lower_bounds[names[i]] * deviation[i] if names[i] in lower_bounds else None, None)
+        ((lower_bounds[names[i]] - base_vector[i]) * deviation[i] if names[i] in lower_bounds else None, None)
         for i in np.flatnonzero(used)
     ]
     options = {"maxiter": 150}
     features = minimize(loss, np.zeros(len(least)), jac=True, method="L-BFGS-B", bounds=least, options=options).x
-    weights = {names[i]: float(w / deviation[i]) for i, w in zip(np.flatnonzero(used), features, strict=True)}
-    return {**{name: value for name, value in lower_bounds.items() if value and name in names}, **weights}
+    weights = {
+        names[i]: float(base_vector[i] + w / deviation[i]) for i, w in zip(np.flatnonzero(used), features, strict=True)
+    }
+    return {**{name: value for name, value in lower_bounds.items() if value and name in names}, **base, **weights}
 
 
 def calibrate(samples: Sequence[Sample], scores: Sequence[Floats]) -> Calibration:
@@ -215,12 +235,22 @@ def _rounded(weights: Mapping[str, float]) -> dict[str, float]:
     return {name: round(value, 5) for name, value in weights.items()}
 
 
-def fit_candidates(samples: Sequence[Sample], columns: Sequence[int] | None = None) -> dict[str, float]:
+def fit_candidates(samples: Sequence[Sample], columns: Sequence[int] = range(len(FEATURE_NAMES))) -> dict[str, float]:
     """Fit the candidate weights, optionally restricted to the features `columns`."""
-    if columns is not None:
-        samples = [msgspec.structs.replace(s, values=s.values[:, columns]) for s in samples]
-    names = FEATURE_NAMES if columns is None else [FEATURE_NAMES[i] for i in columns]
-    return fit(samples, names, RIDGE, LOWER_BOUNDS)
+    columns = [i for i in columns if FEATURE_NAMES[i] not in SHINGLE_FEATURES]
+    return fit(_restricted(samples, columns), [FEATURE_NAMES[i] for i in columns], RIDGE, LOWER_BOUNDS)
+
+
+def fit_open_questions(
+    samples: Sequence[Sample], base: Mapping[str, float], columns: Sequence[int] = range(len(FEATURE_NAMES))
+) -> dict[str, float]:
+    """Fit the candidate weights for open questions, close to those for all questions (`base`)."""
+    asked = _restricted([s for s in samples if s.is_open], columns)
+    return fit(asked, [FEATURE_NAMES[i] for i in columns], RIDGE_OPEN, LOWER_BOUNDS, base)
+
+
+def _restricted(samples: Sequence[Sample], columns: Sequence[int]) -> list[Sample]:
+    return [structs.replace(s, values=np.ascontiguousarray(s.values[:, columns])) for s in samples]
 
 
 def assign_folds(samples: Sequence[Sample]) -> dict[str, int]:
@@ -238,6 +268,22 @@ def cross_validate(
     vectors = [np.array([w.get(name, 0.0) for name in names]) for w in by_fold]
     scores = [s.values @ vectors[fold[s.group]] for s in samples]
     return scores, [([n for n, of in fold.items() if of == f], w) for f, w in enumerate(by_fold)]
+
+
+def cross_validate_candidates(
+    samples: Sequence[Sample], columns: Sequence[int] = range(len(FEATURE_NAMES))
+) -> tuple[list[Floats], list[tuple[list[str], dict[str, float], dict[str, float]]]]:
+    """Return the cross-validated scores of each sample, and (packages, weights, weights for open questions) of each fold."""
+    scores, by_fold = cross_validate(samples, lambda s: fit_candidates(s, columns), FEATURE_NAMES)
+    folds = []
+    for packages, weights in by_fold:
+        of_open = fit_open_questions([s for s in samples if s.group not in packages], weights, columns)
+        model = LinearModel(of_open)
+        for i, sample in enumerate(samples):
+            if sample.is_open and sample.group in packages:
+                scores[i] = model.score(sample.values, FEATURE_NAMES)
+        folds.append((packages, weights, of_open))
+    return scores, folds
 
 
 def _cross_validate_calibration(samples: Sequence[Sample], scores: Sequence[Floats]) -> list[Calibration]:
@@ -311,6 +357,7 @@ FEATURE_GROUPS = {
     "coverage of the words": ("covered", "hits"),
     "kind of definition": ("is_",),
     "tests, docs, examples": ("test", "docs", "minor"),
+    "shingles": ("shingle",),
     "meaning": ("similarity", "semantic", "file_meaning"),
 }
 """Groups of features by parts of their names."""
@@ -337,7 +384,7 @@ def _table(samples: Sequence[Sample], scores: Sequence[Floats], ablation: bool) 
     yield row(f"| all {len(FEATURE_NAMES)} | {quality(scores)} |")
     for family, parts in FEATURE_GROUPS.items() if ablation else ():
         left = [i for i, name in enumerate(FEATURE_NAMES) if not any(part in name for part in parts)]
-        without, _ = cross_validate(samples, lambda s, left=left: fit_candidates(s, left), FEATURE_NAMES)  # type: ignore[misc]
+        without, _ = cross_validate_candidates(samples, left)
         yield row(f"| without {family} | {quality(without)} |")
     for name in sorted(by_voice.keys() - {"own"}):
         print(f"| questions of {name} | {quality(scores, name)} |", flush=True)
@@ -352,10 +399,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args(arguments)
     samples, file_samples = collect_samples(corpora.read_questions(options))
-    scores, by_fold = cross_validate(samples, fit_candidates, FEATURE_NAMES)
+    scores, by_fold = cross_validate_candidates(samples)
     table = list(_table(samples, scores, options.ablation))
     by_fold_calibration = _cross_validate_calibration(samples, scores)
-    candidates = LinearModel(_rounded(fit_candidates(samples)))
+    weights = fit_candidates(samples)
+    candidates = LinearModel(_rounded(weights))
+    of_open = LinearModel(_rounded(fit_open_questions(samples, weights)))
     files = LinearModel(_rounded(fit(file_samples, of_files.FILE_FEATURE_NAMES, RIDGE_FILES, LOWER_BOUNDS_FILES)))
     if queries := benchmark_samples(options):
         ranked = [ndcg(s, files.score(s.values, of_files.FILE_FEATURE_NAMES)) for s in queries]
@@ -363,11 +412,11 @@ def main(arguments: list[str]) -> int:
     if options.write and options.ablation:
         (corpora.DATA / "ablation.md").write_text("\n".join(table) + "\n")
     if options.write:
-        weights = RankerWeights(candidates, files, calibrate(samples, scores))
-        WEIGHTS_FILE.write_bytes(msgspec.json.format(msgspec.json.encode(weights), indent=1) + b"\n")
+        shipped = RankerWeights(candidates, of_open, files, calibrate(samples, scores))
+        WEIGHTS_FILE.write_bytes(msgspec.json.format(msgspec.json.encode(shipped), indent=1) + b"\n")
         held = [
-            (packages, RankerWeights(LinearModel(_rounded(w)), files, calibration))
-            for (packages, w), calibration in zip(by_fold, by_fold_calibration, strict=True)
+            (packages, RankerWeights(LinearModel(_rounded(w)), LinearModel(_rounded(o)), files, calibration))
+            for (packages, w, o), calibration in zip(by_fold, by_fold_calibration, strict=True)
         ]
         HELD_OUT.write_bytes(b"[\n" + b",\n".join(map(msgspec.json.encode, held)) + b"\n]\n")
         print(f"written: {WEIGHTS_FILE.name}, {HELD_OUT.name}")

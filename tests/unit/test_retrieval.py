@@ -350,10 +350,11 @@ def test_neighborhood_aggregates() -> None:
 
 def test_weights_match_features() -> None:
     weights = bundled_weights()
-    assert weights.candidates.weights.keys() <= set(FEATURE_NAMES)
     assert weights.files.weights.keys() == set(of_files.FILE_FEATURE_NAMES)
-    for name in ("spelled", "similarity", "covered_any", "brief"):
-        assert weights.candidates.weights[name] >= 0, f"{name} can only speak for a unit"
+    for model in (weights.candidates, weights.open_questions):
+        assert model.weights.keys() <= set(FEATURE_NAMES)
+        for name in ("spelled", "similarity", "covered_any", "brief"):
+            assert model.weights[name] >= 0, f"{name} must not reduce a score"
 
 
 def test_score_is_a_weighted_sum() -> None:

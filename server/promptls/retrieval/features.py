@@ -27,8 +27,9 @@ from promptls.retrieval.neighborhood import (
 )
 from promptls.retrieval.query import Query
 from promptls.retrieval.scorers import KEYWORD_WEIGHT, SEMANTIC_WEIGHT, FirstStageScores, Floats
+from promptls.retrieval.shingles import SHINGLE_FEATURES, shingle_features
 
-SYMBOL_KINDS = ("function", "struct", "interface", "section", "key")
+SYMBOL_KINDS = ("struct", "interface", "section", "key")
 """Symbol kinds that have a feature of their own."""
 _KIND_INDEX = {kind: i for i, kind in enumerate(SYMBOL_KINDS)}
 
@@ -44,12 +45,13 @@ FEATURE_NAMES = (
     *("prior_complex", "brief", "covered_any", "hits", "file_words", "file_meaning"),
     *(f"prior_{name}" for name in AGGREGATES),
     "semantic_scope_best",
-    *("caller_count", "uses", "mentions", "test", "test_sought", "docs", "minor", "has_name"),
+    *("uses", "mentions", "test", "test_sought", "docs", "minor", "has_name"),
     *(f"is_{kind}" for kind in SYMBOL_KINDS),
-    *("complexity", "simple", "straight", "documented", "file_units", "path_depth"),
+    *("simple", "straight", "documented", "file_units", "path_depth"),
+    *SHINGLE_FEATURES,
 )
 """The input of the ranking model, in order."""
-OTHER_COLUMNS = ("prior", "semantic", "keyword", "path", "file_meaning_rank", "lines", "named")
+OTHER_COLUMNS = ("prior", "semantic", "keyword", "path", "file_meaning_rank", "lines", "named", "caller_count")
 """Columns for the model of files and for the display of reasons."""
 
 
@@ -69,9 +71,19 @@ class CandidateFeatures(Struct, frozen=True):
 
 
 def extract_features(
-    query: Query, candidates: Sequence[Candidate], scores: FirstStageScores, snapshot: Snapshot, reader: IndexReader
+    query: Query,
+    candidates: Sequence[Candidate],
+    scores: FirstStageScores,
+    snapshot: Snapshot,
+    reader: IndexReader,
+    shingles: Floats,
 ) -> CandidateFeatures:
-    """Return the features of candidates sorted by path and chunk, as returned by `generate_candidates`."""
+    """Return the features of candidates.
+
+    Args:
+        candidates: Sorted by path and chunk, as returned by `generate_candidates`.
+        shingles: Vectors of `query.shingles`, float32[n, dimension]; no rows if they were not embedded.
+    """
     n = len(candidates)
     neighborhood = build_neighborhood(candidates, snapshot, reader)
     file = neighborhood.file
@@ -131,7 +143,6 @@ def extract_features(
         "file_meaning": file_similarity[file],
         **{f"prior_{name}": found for name, found in aggregate(prior, neighborhood).items()},
         "semantic_scope_best": scope_best(semantic, neighborhood),
-        "caller_count": np.log1p(np.bincount(neighborhood.callee, minlength=n)),
         "uses": np.log1p(neighborhood.name_count),
         "mentions": _name_frequencies(symbols, reader),
         "test": test,
@@ -140,12 +151,12 @@ def extract_features(
         "minor": auxiliary,
         "has_name": has_name,
         **{f"is_{kind}": kinds == i for i, kind in enumerate(SYMBOL_KINDS)},
-        "complexity": np.log1p(complexity),
         "simple": complexity == 0,
         "straight": complexity == 1,
         "documented": np.array([s is not None and bool(s.doc) for s in symbols]),
         "file_units": np.log1p([len(e.outline.chunks) if e.outline else 0 for e in entries]).astype(np.float32)[file],
         "path_depth": np.array([e.name.count("/") for e in entries], np.float32)[file],
+        **shingle_features(neighborhood.vectors, shingles, file, neighborhood.file_count),
     }
     assert values.keys() == set(FEATURE_NAMES), values.keys() ^ set(FEATURE_NAMES)
     out = np.empty((n, len(FEATURE_NAMES)), np.float32)
@@ -153,7 +164,8 @@ def extract_features(
         out[:, i] = values[name]
     lines = np.log1p([len(c.span) for c in candidates])
     path, meaning_rank = by_file(scores.path)[file] / total, ranks(file_similarity)[file]
-    others = (prior, semantic, scaled_keyword, path, meaning_rank, lines, named)
+    caller_count = np.log1p(np.bincount(neighborhood.callee, minlength=n))
+    others = (prior, semantic, scaled_keyword, path, meaning_rank, lines, named, caller_count)
     return CandidateFeatures(candidates, neighborhood, out, np.stack(others, axis=1).astype(np.float32))
 
 

@@ -47,8 +47,13 @@ class RankerWeights(Struct, frozen=True):
     """The models of `weights.json`."""
 
     candidates: LinearModel = field(name="units")
+    open_questions: LinearModel  # of candidates, too; see `Query.is_open`
     files: LinearModel
     calibration: Calibration
+
+    def candidate_model(self, is_open: bool) -> LinearModel:
+        """Return the model of the candidates for an open question or for another one."""
+        return self.open_questions if is_open else self.candidates
 
 
 @lru_cache(maxsize=1)

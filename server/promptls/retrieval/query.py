@@ -35,6 +35,9 @@ _TEST_SEARCH = re.compile(
     re.I,
 )
 _DOCS_TOPIC = re.compile(r"\b(docs?|documentation|readme|changelog|license|contributing|install(ation)?)\b", re.I)
+MAX_SHINGLES, MAX_SHINGLE_TEXT = 40, 1500
+"""Maximum number of shingles of a question, and characters that are searched for them."""
+_MIN_SHINGLE_WORD = 3
 _SENTENCE_END = re.compile(r"[.?!](?=\s|$)|\n|[。？！]")
 _CLAUSE_START = r"(?:^|[,;:¿]\s*|\s-\s+)"
 _OPEN_QUESTION = re.compile(
@@ -65,6 +68,7 @@ class Query(Struct, frozen=True):
     seeks_tests: bool = False  # the expected answer is a test
     about_docs: bool = False
     is_open: bool = False  # asks how, why, what or where; the answer needs more code than that of another question
+    shingles: tuple[str, ...] = ()  # of an open question: pairs of adjacent words, which are embedded separately
     phrases: tuple[str, ...] = ()  # quoted strings, unsplit
     excluded: tuple[str, ...] = ()  # search terms that the question excludes, not in `terms`
     corrected: tuple[tuple[str, str], ...] = ()  # (word as typed, name or word of the workspace)
@@ -79,11 +83,27 @@ def parse_query(text: str) -> Query:
     report = split_report(text)
     translation = translate(report.text)
     if translation is None:
-        return replace(_parse(report), is_open=_is_open(text, _OPEN_QUESTION))
+        return _with_kind(_parse(report), _is_open(text, _OPEN_QUESTION))
     query = _parse(_translated(report) if report.title else Report("", translation.gloss, ""))
     terms = _merge(query.terms, map(tuple, map(tokenize, translation.words)))
-    phrases, is_open = _merge(query.phrases, [_quoted(text)]), _is_open(text, _TRANSLATED_OPEN_QUESTION)
-    return replace(query, terms=terms, phrases=phrases, translation=translation, is_open=is_open)
+    query = replace(query, terms=terms, phrases=_merge(query.phrases, [_quoted(text)]), translation=translation)
+    return _with_kind(query, _is_open(text, _TRANSLATED_OPEN_QUESTION))
+
+
+def _with_kind(query: Query, is_open: bool) -> Query:
+    """Return a query with the fields that depend on the kind of question."""
+    return replace(query, is_open=is_open, shingles=_shingles(query.text) if is_open else ())
+
+
+def _shingles(text: str) -> tuple[str, ...]:
+    """Return the distinct pairs of adjacent words, without stop words and short words; a single word is one shingle."""
+    words = [
+        word
+        for word in find_words(text[:MAX_SHINGLE_TEXT])
+        if len(word) >= _MIN_SHINGLE_WORD and word.lower() not in STOP_WORDS
+    ]
+    pairs = (" ".join(words[i : i + 2]) for i in range(max(1, len(words) - 1)))
+    return tuple(dict.fromkeys(filter(None, pairs)))[:MAX_SHINGLES]
 
 
 def _is_open(text: str, open_question: re.Pattern[str]) -> bool:

@@ -36,6 +36,10 @@ class RetrievalIndex(SecondStageModel, Protocol):
         """Return the embedding of a question, or None if semantic search is unavailable."""
         ...
 
+    def shingle_vectors(self, shingles: Sequence[str]) -> NDArray[np.float32]:
+        """Return the embeddings of shingles, float32[n, dimension]; no rows if the model is too slow for that."""
+        ...
+
 
 class RetrievalStrategy(Struct, frozen=True):
     """Limits and weights of retrieval."""
@@ -58,6 +62,7 @@ class FirstStageResult(Struct, frozen=True):
     reader: IndexReader
     scores: FirstStageScores
     scope: SearchScope | None  # restriction to paths that the scores are exact for
+    shingles: Floats  # vectors of the question's shingles, float32[n, dimension]
 
 
 def score_first_stage(
@@ -73,12 +78,13 @@ def score_first_stage(
     """
     vector = _query_vector(query, index)
     token.check()
+    shingles = index.shingle_vectors(query.shingles) if query.shingles and vector is not None else _NO_VECTORS
     reader = index.reader()
     scope = None if paths is None else search_scope(paths, snapshot, reader)
     rows = scope.rows if scope is not None and len(scope.rows) <= EXACT_MAX_ROWS else scorers.NO_ROWS
     scores = scorers.score_rows(query.terms, vector, reader, rows, dict(query.term_weights))
     token.check()
-    return FirstStageResult(reader, scores, scope)
+    return FirstStageResult(reader, scores, scope, shingles)
 
 
 def _query_vector(query: Query, index: RetrievalIndex) -> NDArray[np.float32] | None:
@@ -119,7 +125,9 @@ def describe_candidates(
     if paths is None:  # prompt documents contain questions, not answers
         candidates = [candidate for candidate in candidates if not is_prompt_document(candidate.entry.path)]
     token.check()
-    return extract_features(query, candidates, scores, snapshot, reader) if candidates else None
+    if not candidates:
+        return None
+    return extract_features(query, candidates, scores, snapshot, reader, first_stage.shingles)
 
 
 def retrieve(
@@ -220,7 +228,7 @@ def _rank_regions(
 
 def _rank_candidates(query: Query, features: CandidateFeatures, strategy: RetrievalStrategy) -> list[Item]:
     weights = strategy.weights or bundled_weights()
-    raw = weights.candidates.score(features.values, FEATURE_NAMES)
+    raw = weights.candidate_model(query.is_open).score(features.values, FEATURE_NAMES)
     scores = weights.calibration.probabilities(raw, query.is_open)
     scores = scores * data_factors(query, features.candidates)
     reasons = np.stack(list(_reason_values(features).values()), axis=1)
@@ -280,6 +288,7 @@ def _reason_values(features: CandidateFeatures) -> dict[str, Floats]:
     return dict(zip(_REASON_NAMES, values, strict=True))
 
 
+_NO_VECTORS = np.zeros((0, 0), np.float32)
 _NO_MATCH = (0.0, False)
 _REASON_NAMES = ("semantic", "keyword", "symbol", "path", "file", "graph")
 _ORIGINS = (Origin.SEMANTIC, Origin.KEYWORD, Origin.SYMBOL, Origin.PATH)

@@ -72,6 +72,7 @@ class Embedder(Protocol):
     """
 
     dimension: int
+    is_static: bool  # a sum of token vectors: a short text takes microseconds
 
     def prepare_inputs(self, batch: RunBatch) -> Sequence[EmbeddingInput]:
         """Return the inputs of `embed_inputs` for texts."""
@@ -209,6 +210,8 @@ class _TokenWeightEmbedder:
     normalized. Runs the ONNX session that fastembed has loaded.
     """
 
+    is_static = True
+
     def __init__(self, model: Any, position_weights: Sequence[float]) -> None:
         self._session = model.model.model
         self._tokenizer = FastTokenizer(model.model.tokenizer)
@@ -244,6 +247,8 @@ class _TokenWeightEmbedder:
 
 class _FastembedEmbedder:
     """Embedder for any model of fastembed."""
+
+    is_static = False
 
     def __init__(self, model: Any) -> None:
         self._model = model

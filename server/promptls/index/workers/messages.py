@@ -82,6 +82,12 @@ class EmbedQuery(Struct, frozen=True, tag=True, array_like=True):
     text: str
 
 
+class EmbedShingles(Struct, frozen=True, tag=True, array_like=True):
+    """Embed the shingles of a query, if the model is static."""
+
+    shingles: tuple[str, ...]
+
+
 class MatchPattern(Struct, frozen=True, tag=True, array_like=True):
     """Search files for a structural pattern; `texts` contains the text of open documents by path."""
 
@@ -132,6 +138,12 @@ class QueryVector(Struct, frozen=True, tag=True, array_like=True):
     """Response to EmbedQuery: float32[dimension], b"" if the model cannot be used."""
 
     vector: bytes
+
+
+class ShingleVectors(Struct, frozen=True, tag=True, array_like=True):
+    """Response to EmbedShingles: float32[shingles, dimension], b"" without a static model."""
+
+    vectors: bytes
 
 
 class MatchResult(Struct, frozen=True, tag=True, array_like=True):
@@ -218,6 +230,7 @@ Request = (
     | ExtractTerms
     | EmbedChunks
     | EmbedQuery
+    | EmbedShingles
     | MatchPattern
     | OpenTable
     | ReadRows
@@ -232,6 +245,7 @@ Response = (
     | TermsResult
     | ChunkVectors
     | QueryVector
+    | ShingleVectors
     | MatchResult
     | RowsResult
     | StoreFailure

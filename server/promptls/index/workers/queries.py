@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 
 from promptls.index.snapshot import Snapshot
 from promptls.index.status import error_reason
-from promptls.index.workers.messages import EmbedQuery, MatchPattern, MatchResult, QueryVector, Response
+from promptls.index.workers.messages import (
+    EmbedQuery,
+    EmbedShingles,
+    MatchPattern,
+    MatchResult,
+    QueryVector,
+    Response,
+    ShingleVectors,
+)
 from promptls.index.workers.pool import WorkerChannel, WorkerPool
 from promptls.model import CancelToken, Span
 from promptls.util.backoff import Backoff
@@ -32,6 +40,9 @@ MAX_CACHED_VECTORS = 256
 MATCH_BATCH_FILES, MATCH_GRACE_S = 40, 3.0
 """Files in a batch for structural search, and seconds that a worker may exceed the deadline by, because it may have to
 start first."""
+
+
+_NO_VECTORS = np.zeros((0, 0), np.float32)
 
 
 class PatternMatches(Struct, frozen=True):
@@ -77,6 +88,19 @@ class QueryEmbedder:
             self._vectors.clear()
         vector = self._vectors[text] = np.frombuffer(response.vector, dtype=np.float32)
         return vector
+
+    def shingle_vectors(self, shingles: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of shingles (float32[n, dimension]); no rows if the model is not static or fails."""
+        request = EmbedShingles(tuple(shingles))
+        try:
+            response = self._pool.submit_interactive(lambda channel: channel.call(request, QUERY_TIMEOUT_S)).result(
+                2 * QUERY_TIMEOUT_S
+            )
+        except Exception as error:
+            log.warning("cannot embed the shingles of the query: %s", error)
+            return _NO_VECTORS
+        vectors = np.frombuffer(response.vectors if isinstance(response, ShingleVectors) else b"", np.float32)
+        return vectors.reshape(len(shingles), -1) if len(vectors) else _NO_VECTORS
 
     @property
     def needs_retry(self) -> bool:

@@ -33,6 +33,7 @@ from promptls.index.workers.messages import (
     Configure,
     EmbedChunks,
     EmbedQuery,
+    EmbedShingles,
     ExtractTerms,
     FileScan,
     ForgetDocument,
@@ -46,6 +47,7 @@ from promptls.index.workers.messages import (
     ScanFiles,
     ScanResult,
     ScanText,
+    ShingleVectors,
     TermsResult,
     serve_requests,
 )
@@ -84,6 +86,10 @@ class Worker:
             return vectors
         if isinstance(request, EmbedQuery):
             return QueryVector(self.embedder.embed_query(request.text).tobytes() if self.embedder else b"")
+        if isinstance(request, EmbedShingles):
+            if self.embedder is None or not self.embedder.is_static:
+                return ShingleVectors(b"")
+            return ShingleVectors(self.embedder.embed(request.shingles).tobytes())
         if isinstance(request, MatchPattern):
             return self._match(request)
         if isinstance(request, ForgetDocument):
