@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
     times.set(xscale="log", xlabel="chunks", ylabel="ms per query, warm", ylim=(0, None))
     times.legend(frameon=False)
     memory.plot(chunks, [result["reader MB"] for result in results], "o-", color="#2e7d32")
-    memory.set(xscale="log", xlabel="chunks", ylabel="memory of the reader, MB", ylim=(0, None))
+    memory.set(xscale="log", xlabel="chunks", ylabel="private memory, MB", ylim=(0, None))
     for axis in (times, memory):
         axis.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()

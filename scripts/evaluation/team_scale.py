@@ -8,16 +8,21 @@ real code; their vectors are as far from the originals as chunks of one file are
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
+import re
 import shutil
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from evaluation import _corpora as corpora
+from msgspec import structs
 
 from promptls.index import limit_memory, load_embedder, tokenize
 from promptls.index.config import index_config
@@ -26,10 +31,11 @@ from promptls.settings import Settings
 from promptls.team import indices
 from promptls.team.client import MAX_HITS
 from promptls.team.messages import SearchIndex
-from promptls.team.schema import CHUNK
+from promptls.team.schema import CHUNK, REPO, RepositoryState
 from promptls.team.search import TeamTable
 from promptls.team.storage import Storage
 from promptls.team.table import Change, commit_build, identity_of, open_table, publish, write_fragments
+from promptls.util.decode import decode_json
 
 BATCH_ROWS = 20_000
 NOISE = 0.6
@@ -66,25 +72,41 @@ def _build(source: Storage, target: Storage, chunks: int) -> dict[str, Any]:
     table = open_table(source)
     identity = identity_of(table)
     assert identity is not None
-    random = np.random.default_rng(1)
-    others = table.to_table(filter=f"row != '{CHUNK}'")
+    others = _resized(table.to_table(filter=f"row != '{CHUNK}'"), chunks / table.count_rows(f"row = '{CHUNK}'"))
     shutil.rmtree(target.uri, ignore_errors=True)
     begin = time.perf_counter()
-    fragments = list(write_fragments(target, identity, [others.select(table.schema.names)], is_new=True))
-    written = 0
-    while written < chunks:
-        batches = []
-        for batch in table.scanner(filter=f"row = '{CHUNK}'", batch_size=BATCH_ROWS).to_batches():
-            rows = batch.slice(0, max(0, min(batch.num_rows, chunks - written)))
-            batches.append(_disturbed(rows, random, bool(written >= table.count_rows())))
-            written += rows.num_rows
-            if written >= chunks:
-                break
-        fragments += write_fragments(target, identity, batches, is_new=True)
-    commit_build(target, identity, [Change("", tuple(fragments))])
+    fragments = write_fragments(target, identity, [others.select(table.schema.names)], is_new=True)
+    fragments += write_fragments(target, identity, _copies(table, chunks), is_new=True)
+    commit_build(target, identity, [Change("", fragments)])
     seconds = {"write": time.perf_counter() - begin} | indices.build_indices(target)
     publish(target)
+    indices.remove_old_versions(target, 0)
     return {"seconds": {name: round(value, 1) for name, value in seconds.items()}}
+
+
+def _resized(rows: Any, factor: float) -> Any:
+    """Multiply the number of chunks in the "repo" rows, from which a reader derives limits."""
+    import pyarrow as pa
+
+    texts = [
+        msgspec.json.encode(structs.replace(state, chunks=round(factor * state.chunks))).decode()
+        if kind == REPO and (state := decode_json(text.encode(), RepositoryState))
+        else text
+        for kind, text in zip(rows["row"].to_pylist(), rows["text"].to_pylist(), strict=True)
+    ]
+    return rows.set_column(rows.schema.get_field_index("text"), rows.schema.field("text"), pa.array(texts))
+
+
+def _copies(table: Any, chunks: int) -> Iterator[Any]:
+    """Yield all chunks of a table and then disturbed copies of them, until there are `chunks`."""
+    random = np.random.default_rng(1)
+    for number in itertools.count():
+        for batch in table.scanner(filter=f"row = '{CHUNK}'", batch_size=BATCH_ROWS).to_batches():
+            if chunks <= 0:
+                return
+            rows = batch.slice(0, min(batch.num_rows, chunks))
+            chunks -= rows.num_rows
+            yield _disturbed(rows, random, is_copy=number > 0)
 
 
 def _disturbed(batch: Any, random: np.random.Generator, is_copy: bool) -> Any:
@@ -110,7 +132,7 @@ def _ask(storage: Storage) -> dict[str, Any]:
     questions = [q.question for q in corpora.questions()]
     vectors = [embedder.embed_query(q).astype(np.float32) for q in questions]
     terms = [tuple(dict.fromkeys(tokenize(q))) for q in questions]
-    before = _resident()
+    before = _private_memory()
     begin = time.perf_counter()
     table = TeamTable(storage)
     opened = time.perf_counter() - begin
@@ -127,7 +149,7 @@ def _ask(storage: Storage) -> dict[str, Any]:
         "first query ms": round(first),
         "p50 ms": round(p50, 1),
         "p95 ms": round(p95, 1),
-        "reader MB": round((_resident() - before) / 1e6),
+        "reader MB": round((_private_memory() - before) / 1e6),
         f"recall@{RECALL_DEPTH}": round(_recall(table, vectors[:60]), 3),
     }
 
@@ -142,5 +164,7 @@ def _recall(table: TeamTable, vectors: list[Any]) -> float:
     return float(np.mean(shares))
 
 
-def _resident() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+def _private_memory() -> int:
+    """Return the memory of this process in bytes, without mapped files such as the 100 MB library of LanceDB."""
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(re.findall(r"RssAnon:\s+(\d+)", status)[0])
