@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from promptls.index import StoreIdentity
 from promptls.model import Span
@@ -66,6 +67,27 @@ def test_update_without_new_vectors_is_indexed(storage: Storage) -> None:
     commit_update(storage, [Change("acme/empty", fragments)])
     indices.update_indices(storage)
     assert set(indices.unindexed_rows(open_table(storage)).values()) == {0}
+
+
+def test_parts_of_updates_are_searched_and_merged(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indices, "MAX_DELTAS", 2)
+    schema, vector = table_schema(IDENTITY), np.eye(DIMENSION, dtype=np.float16)[:1]
+    request = SearchIndex(vector.astype(np.float32).tobytes(), ("refund",), 50)
+    parts: list[int] = []
+    for number in range(1, 6):
+        state = RepositoryState(f"acme/refund-{number}", "", "1", chunks=1)
+        row = replace(chunk(EQUAL + RANDOM + number), terms="refund total")
+        tables = [repository_table(schema, state), chunk_table(schema, state.name, [row], vector)]
+        commit_update(storage, [Change(state.name, write_fragments(storage, IDENTITY, tables))])
+        indices.update_indices(storage)
+        publish(storage)
+        dataset = open_table(storage)
+        assert set(indices.unindexed_rows(dataset).values()) == {0}
+        parts.append(max(int(dataset.stats.index_stats(name)["num_indices"]) for name in ("vector", "terms")))
+        found = [hit for hit in TeamTable(storage).search(request) if hit.keyword]
+        assert {hit.repository for hit in found} == {f"acme/refund-{i}" for i in range(1, number + 1)}
+        assert len({hit.keyword for hit in found}) == 1 and all(hit.similarity > 0.99 for hit in found)
+    assert max(parts) == 3 and min(parts[1:]) == 1, parts
 
 
 @pytest.mark.parametrize("repositories", [(), ("acme/shop",)])

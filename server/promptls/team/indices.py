@@ -16,7 +16,7 @@ MIN_INDEXED_VECTORS = 2_000
 ROWS_PER_PARTITION = 4_096
 """Rows of one partition of the vector index: about 300 kB of quantized vectors, one read from object storage."""
 MAX_DELTAS = 8
-"""Parts of the vector index above which they are merged; each search reads all of them."""
+"""Parts of an index above which they are merged; each search reads all of them."""
 MAX_GROWTH = 4
 """Growth of the table after which the vector index is trained again."""
 MAX_FRAGMENT_ROWS = 1 << 19
@@ -24,6 +24,8 @@ MAX_FRAGMENT_ROWS = 1 << 19
 MAX_SMALL_FRAGMENTS = 64
 """Fragments above which an update compacts the table."""
 _SCALAR_INDICES = (("repo", "BITMAP"), ("row", "BITMAP"), ("key", "BTREE"), ("path", "BTREE"))
+_PARTED = frozenset({"vector", "terms"})
+"""Indices with a part per update; rewriting the full-text index of ten million chunks takes 49 s."""
 _TERMS_INDEX = {  # the terms come from our own analyzer, so nothing else may change or drop them
     "base_tokenizer": "whitespace",
     "language": "English",
@@ -56,7 +58,7 @@ def build_indices(storage: Storage) -> dict[str, float]:
 
 
 def update_indices(storage: Storage) -> None:
-    """Index new rows; the vector index gets a part with the centroids that it has."""
+    """Index new rows; the vector index gets a part with the centroids that it has, the full-text index a part, too."""
     dataset = open_table(storage)
     if len(dataset.get_fragments()) > MAX_SMALL_FRAGMENTS:
         compact(storage)
@@ -67,15 +69,19 @@ def update_indices(storage: Storage) -> None:
     if _needs_training(dataset, names, chunks):
         _build_vector_index(dataset)
         dataset = open_table(storage)
-    parts = int(dataset.stats.index_stats("vector")["num_indices"]) if "vector" in names else 0
-    if "vector" in names:
-        # Without a number, Lance also splits large partitions, which fails for one that gets no new vector (pylance 13.0).
-        merged = parts if parts > MAX_DELTAS else 0
-        retry(
-            lambda: open_table(storage).optimize.optimize_indices(index_names=["vector"], num_indices_to_merge=merged)
-        )
-    others = sorted(names - {"vector"})
-    retry(lambda: open_table(storage).optimize.optimize_indices(index_names=others))
+    for name in sorted(_PARTED & names):
+        parts = int(dataset.stats.index_stats(name)["num_indices"])
+        _optimize(storage, [name], parts if parts > MAX_DELTAS else 0)
+    _optimize(storage, sorted(names - _PARTED))
+
+
+def _optimize(storage: Storage, names: list[str], merged: int | None = None) -> None:
+    """Add new rows to indices, and merge `merged` parts; 0 adds a part.
+
+    Without a number, Lance rewrites a full-text index, and splits large partitions of a vector index, which fails for
+    those without a new vector (pylance 13.0).
+    """
+    retry(lambda: open_table(storage).optimize.optimize_indices(index_names=names, num_indices_to_merge=merged))
 
 
 def compact(storage: Storage) -> None:
