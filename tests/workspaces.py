@@ -11,7 +11,7 @@ code that reads the disk gets the same content.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -145,8 +145,8 @@ class IndexedSnapshot:
     def query_vector(self, text: str) -> NDArray[np.float32] | None:
         return _embedder().embed_query(text)
 
-    def shingle_vectors(self, shingles: Sequence[str]) -> NDArray[np.float32]:
-        return _embedder().embed(shingles)
+    def start_shingles(self, shingles: Sequence[str]) -> Callable[[], NDArray[np.float32]]:
+        return lambda: _embedder().embed(shingles)
 
     def rerank(self, *_: object) -> None:
         """Return no scores: a model for the second stage is not configured."""

@@ -218,9 +218,9 @@ class IndexClient:
             self._workspace.wake()  # the indexer has to schedule the retry
         return vector
 
-    def shingle_vectors(self, shingles: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of shingles, float32[n, dimension]; no rows if the model is not static or fails."""
-        return self._query_embedder.shingle_vectors(shingles)
+    def start_shingles(self, shingles: Sequence[str]) -> Callable[[], NDArray[np.float32]]:
+        """Start to embed shingles; the result returns float32[n, dimension], no rows if the model is not static or fails."""
+        return self._query_embedder.start_shingles(shingles)
 
     def rerank(
         self, query: str, regions: Sequence[tuple[str, Span]], snapshot: Snapshot, token: CancelToken

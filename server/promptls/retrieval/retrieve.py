@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -36,8 +36,12 @@ class RetrievalIndex(SecondStageModel, Protocol):
         """Return the embedding of a question, or None if semantic search is unavailable."""
         ...
 
-    def shingle_vectors(self, shingles: Sequence[str]) -> NDArray[np.float32]:
-        """Return the embeddings of shingles, float32[n, dimension]; no rows if the model is too slow for that."""
+    def start_shingles(self, shingles: Sequence[str]) -> Callable[[], NDArray[np.float32]]:
+        """Start to embed shingles.
+
+        Returns:
+            A function that returns float32[n, dimension], no rows if the model is too slow for that.
+        """
         ...
 
 
@@ -78,13 +82,13 @@ def score_first_stage(
     """
     vector = _query_vector(query, index)
     token.check()
-    shingles = index.shingle_vectors(query.shingles) if query.shingles and vector is not None else _NO_VECTORS
+    shingles = index.start_shingles(query.shingles) if query.shingles and vector is not None else None
     reader = index.reader()
     scope = None if paths is None else search_scope(paths, snapshot, reader)
     rows = scope.rows if scope is not None and len(scope.rows) <= EXACT_MAX_ROWS else scorers.NO_ROWS
     scores = scorers.score_rows(query.terms, vector, reader, rows, dict(query.term_weights))
     token.check()
-    return FirstStageResult(reader, scores, scope, shingles)
+    return FirstStageResult(reader, scores, scope, shingles() if shingles is not None else _NO_VECTORS)
 
 
 def _query_vector(query: Query, index: RetrievalIndex) -> NDArray[np.float32] | None:

@@ -89,18 +89,21 @@ class QueryEmbedder:
         vector = self._vectors[text] = np.frombuffer(response.vector, dtype=np.float32)
         return vector
 
-    def shingle_vectors(self, shingles: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of shingles (float32[n, dimension]); no rows if the model is not static or fails."""
+    def start_shingles(self, shingles: Sequence[str]) -> Callable[[], NDArray[np.float32]]:
+        """Start to embed shingles; the result returns float32[n, dimension], no rows if the model is not static or fails."""
         request = EmbedShingles(tuple(shingles))
-        try:
-            response = self._pool.submit_interactive(lambda channel: channel.call(request, QUERY_TIMEOUT_S)).result(
-                2 * QUERY_TIMEOUT_S
-            )
-        except Exception as error:
-            log.warning("cannot embed the shingles of the query: %s", error)
-            return _NO_VECTORS
-        vectors = np.frombuffer(response.vectors if isinstance(response, ShingleVectors) else b"", np.float32)
-        return vectors.reshape(len(shingles), -1) if len(vectors) else _NO_VECTORS
+        future = self._pool.submit_interactive(lambda channel: channel.call(request, QUERY_TIMEOUT_S))
+
+        def result() -> NDArray[np.float32]:
+            try:
+                response = future.result(2 * QUERY_TIMEOUT_S)
+            except Exception as error:
+                log.warning("cannot embed the shingles of the query: %s", error)
+                return _NO_VECTORS
+            vectors = np.frombuffer(response.vectors if isinstance(response, ShingleVectors) else b"", np.float32)
+            return vectors.reshape(len(shingles), -1) if len(vectors) else _NO_VECTORS
+
+        return result
 
     @property
     def needs_retry(self) -> bool:
