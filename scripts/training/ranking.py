@@ -36,6 +36,7 @@ from promptls.retrieval.linear_model import WEIGHTS_FILE, LinearModel, RankerWei
 from promptls.retrieval.query import Query
 from promptls.retrieval.retrieve import describe_candidates
 from promptls.retrieval.shingles import SHINGLE_FEATURES
+from training import quality
 
 HELD_OUT = Path(corpora.DATA) / "held_out.json"
 FOLDS = 6
@@ -57,10 +58,6 @@ names to learn these weights.
 """
 LOWER_BOUNDS_FILES = {"only_stem": 1.0}
 """The same for files; no training question is a single word."""
-TOKEN_COST_EXPONENT = 0.75
-"""As in profiles/default.toml, in units of the raw score."""
-PROMPT_TOKENS, FENCE_TOKENS = 250, 16
-"""Tokens of a prompt without blocks, and of the fence around a block, for the estimate of packing."""
 
 Floats = NDArray[np.float64]
 
@@ -305,47 +302,7 @@ def _cross_validate_calibration(samples: Sequence[Sample], scores: Sequence[Floa
     return by_fold
 
 
-# ---------------------------------------------------------------- what it is worth
-
-
-def estimate_quality(samples: Sequence[Sample], scores: Sequence[Floats]) -> str:
-    """Return a row of figures: coverage with a simple packing, and recall by depth."""
-    covered: dict[int, list[float]] = {4000: [], 8000: [], 20000: []}
-    depths: dict[int, list[float]] = {d: [] for d in answers.DEPTHS}
-    for sample, score_row in zip(samples, scores, strict=True):
-        assert sample.question is not None
-        length = np.array([end - start for _, start, end in sample.places])
-        order = np.argsort(-(score_row - TOKEN_COST_EXPONENT * np.log(length + 4)), kind="stable")
-        places = [sample.places[i] for i in order]
-        for budget, values in covered.items():
-            values.append(answers.coverage(sample.question, sample.root, _pack(places, budget))[0])
-        ranked = [sample.places[i] for i in np.argsort(-score_row, kind="stable")]
-        for depth, share in answers.recall(sample.question, sample.root, ranked).items():
-            depths[depth].append(share)
-    return " | ".join(f"{np.mean(v):.3f}" for v in (*covered.values(), *depths.values()))
-
-
-def _pack(places: Sequence[answers.Place], budget: int) -> list[str]:
-    room, shown = 4 * (budget - PROMPT_TOKENS), dict[str, set[int]]()
-    out: list[str] = []
-    for path, start, end in places[:400]:
-        text = answers.lines(path)
-        new = [i for i in range(start, min(end, len(text))) if i not in shown.get(path, set())]
-        cost = sum(len(text[i]) + 1 for i in new) + 4 * FENCE_TOKENS
-        if new and cost <= room:
-            room -= cost
-            shown.setdefault(path, set()).update(new)
-            out += [text[i] for i in new]
-        elif room < 1200:
-            break
-    return out
-
-
-def ndcg(sample: Sample, scores: Floats) -> float:
-    """Return NDCG@10 of the files of a sample."""
-    ranked = [(sample.paths[i], 0, 1) for i in np.argsort(-scores, kind="stable")]
-    return measures.ndcg([measures.Target(path) for path in sample.target_files], ranked)
-
+# ---------------------------------------------------------------- tables
 
 FEATURE_GROUPS = {
     "callers and uses": ("caller", "uses"),
@@ -363,6 +320,11 @@ FEATURE_GROUPS = {
 """Groups of features by parts of their names."""
 
 
+def _ranking(sample: Sample, scores: Floats) -> quality.Ranking:
+    assert sample.question is not None
+    return sample.question, sample.root, sample.places, scores
+
+
 def _table(samples: Sequence[Sample], scores: Sequence[Floats], ablation: bool) -> Iterator[str]:
     """Yield rows of figures and print them as soon as they are computed."""
 
@@ -375,19 +337,19 @@ def _table(samples: Sequence[Sample], scores: Sequence[Floats], ablation: bool) 
         assert sample.question is not None
         by_voice[corpora.voice(sample.question)].append(i)
 
-    def quality(rows: Sequence[Floats], name: str = "own") -> str:
+    def figures(rows: Sequence[Floats], name: str = "own") -> str:
         members = by_voice[name]
-        return estimate_quality([samples[i] for i in members], [rows[i] for i in members])
+        return quality.coverage_and_recall(_ranking(samples[i], rows[i]) for i in members)
 
     yield row("| features | @4000 | @8000 | @20000 |" + "".join(f" recall@{d} |" for d in answers.DEPTHS))
     yield row("|---" * (4 + len(answers.DEPTHS)) + "|")
-    yield row(f"| all {len(FEATURE_NAMES)} | {quality(scores)} |")
+    yield row(f"| all {len(FEATURE_NAMES)} | {figures(scores)} |")
     for family, parts in FEATURE_GROUPS.items() if ablation else ():
         left = [i for i, name in enumerate(FEATURE_NAMES) if not any(part in name for part in parts)]
         without, _ = cross_validate_candidates(samples, left)
-        yield row(f"| without {family} | {quality(without)} |")
+        yield row(f"| without {family} | {figures(without)} |")
     for name in sorted(by_voice.keys() - {"own"}):
-        print(f"| questions of {name} | {quality(scores, name)} |", flush=True)
+        print(f"| questions of {name} | {figures(scores, name)} |", flush=True)
 
 
 def main(arguments: list[str]) -> int:
@@ -407,7 +369,9 @@ def main(arguments: list[str]) -> int:
     of_open = LinearModel(_rounded(fit_open_questions(samples, weights)))
     files = LinearModel(_rounded(fit(file_samples, of_files.FILE_FEATURE_NAMES, RIDGE_FILES, LOWER_BOUNDS_FILES)))
     if queries := benchmark_samples(options):
-        ranked = [ndcg(s, files.score(s.values, of_files.FILE_FEATURE_NAMES)) for s in queries]
+        ranked = [
+            quality.ndcg(s.paths, s.target_files, files.score(s.values, of_files.FILE_FEATURE_NAMES)) for s in queries
+        ]
         print(f"files: NDCG@10 {np.mean(ranked):.4f} over {len(ranked)} queries of the benchmark, not fitted to it")
     if options.write and options.ablation:
         (corpora.DATA / "ablation.md").write_text("\n".join(table) + "\n")
