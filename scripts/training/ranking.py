@@ -31,11 +31,10 @@ from promptls.prompt.intent.detect import detect_intent
 from promptls.retrieval import file_ranking as of_files
 from promptls.retrieval.calibration import CALIBRATION_FEATURES, Calibration, calibration_features
 from promptls.retrieval.candidates import SEARCH_LIMITS, CandidateLimits
-from promptls.retrieval.features import FEATURE_NAMES
+from promptls.retrieval.features import FEATURE_NAMES, SHINGLE_FEATURES
 from promptls.retrieval.linear_model import WEIGHTS_FILE, LinearModel, RankerWeights
 from promptls.retrieval.query import Query
 from promptls.retrieval.retrieve import describe_candidates
-from promptls.retrieval.shingles import SHINGLE_FEATURES
 from training import quality
 
 HELD_OUT = Path(corpora.DATA) / "held_out.json"

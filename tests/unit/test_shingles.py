@@ -13,10 +13,10 @@ from promptls.index.workers.messages import Configure, EmbedQuery, EmbedShingles
 from promptls.index.workers.worker import Worker
 from promptls.model import CancelToken
 from promptls.retrieval.candidates import CandidateLimits
+from promptls.retrieval.features import SHINGLE_FEATURES, shingle_features
 from promptls.retrieval.linear_model import bundled_weights
 from promptls.retrieval.query import MAX_SHINGLES, parse_query
 from promptls.retrieval.retrieve import describe_candidates
-from promptls.retrieval.shingles import SHINGLE_FEATURES, shingle_features
 from workspaces import IndexedSnapshot, snapshot_of
 
 SHOP = """

@@ -27,7 +27,6 @@ from promptls.retrieval.neighborhood import (
 )
 from promptls.retrieval.query import Query
 from promptls.retrieval.scorers import KEYWORD_WEIGHT, SEMANTIC_WEIGHT, FirstStageScores, Floats
-from promptls.retrieval.shingles import SHINGLE_FEATURES, shingle_features
 
 SYMBOL_KINDS = ("struct", "interface", "section", "key")
 """Symbol kinds that have a feature of their own."""
@@ -39,6 +38,15 @@ NAME_BONUS, PATH_BONUS, AUXILIARY_FACTOR, UNNAMED_FACTOR = 0.5, 0.2, 0.55, 0.85
 There are bonuses for a definition and for a file named by the question.  Factors reduce the score of auxiliary files
 such as tests and documents, and of chunks outside definitions.
 """
+
+SHINGLE_FEATURES = ("shingle_rank", "shingle_similarity", "file_shingle_rank")
+"""Similarity to the shingles (Broder 1997) of an open question, its pairs of adjacent words.
+
+`shingle_rank` is ln(1 + rank) by the similarity to the shingle for which the candidate ranks best, and
+`file_shingle_rank` the best of its file.  `shingle_similarity` is the sum of the standard scores above 0 of the
+similarities to all n shingles, divided by √n.
+"""
+_MAX_RANK = np.float32(99)
 
 FEATURE_NAMES = (
     *("similarity", "similarity_gap", "similarity_2", "semantic_rank", "keyword_rank", "spelled", "by_path"),
@@ -167,6 +175,29 @@ def extract_features(
     caller_count = np.log1p(np.bincount(neighborhood.callee, minlength=n))
     others = (prior, semantic, scaled_keyword, path, meaning_rank, lines, named, caller_count)
     return CandidateFeatures(candidates, neighborhood, out, np.stack(others, axis=1).astype(np.float32))
+
+
+def shingle_features(vectors: Floats, shingles: Floats, file: NDArray[np.int64], file_count: int) -> dict[str, Floats]:
+    """Return the values of `SHINGLE_FEATURES`, 0 without shingles.
+
+    The vector of a question that names several things is near to none of them; shingles find the code of each thing.
+
+    Args:
+        vectors: Unit vectors of the candidates, float32[candidates, dimension].
+        shingles: Unit vectors of the shingles, float32[n, dimension].
+        file: File number of each candidate.
+        file_count: Number of files.
+    """
+    count = len(shingles)
+    if not count or vectors.shape[1] != shingles.shape[1]:
+        return dict.fromkeys(SHINGLE_FEATURES, np.zeros(len(vectors), np.float32))
+    similarity = np.round(vectors @ shingles.T, 5)  # a matrix product depends on the position of the row
+    rank = np.stack([ranks(column) for column in similarity.T]).min(axis=0)
+    standard = np.maximum((similarity - similarity.mean(axis=0)) / (similarity.std(axis=0) + 1e-6), 0)
+    best_rank = np.full(file_count, _MAX_RANK)
+    np.minimum.at(best_rank, file, rank)
+    total = np.asarray(standard.sum(axis=1) / np.sqrt(np.float32(count)), np.float32)
+    return dict(zip(SHINGLE_FEATURES, (rank, total, best_rank[file]), strict=True))
 
 
 def _coverage(
