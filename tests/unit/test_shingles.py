@@ -48,8 +48,8 @@ def test_shingles_are_pairs_of_adjacent_words(question: str, expected: tuple[str
 
 
 def test_shingles_of_a_translated_question_are_english() -> None:
-    assert parse_query("Wo wird der Gutschein im Warenkorb geprüft?").shingles
-    assert all(shingle.isascii() for shingle in parse_query("Wo wird der Gutschein im Warenkorb geprüft?").shingles)
+    shingles = parse_query("Wie wird die Datei gelesen und der Cache geleert?").shingles
+    assert shingles == ("file read", "read cache", "cache clear")
 
 
 def test_number_of_shingles_is_limited() -> None:

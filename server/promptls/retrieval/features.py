@@ -46,7 +46,6 @@ SHINGLE_FEATURES = ("shingle_rank", "shingle_similarity", "file_shingle_rank")
 `file_shingle_rank` the best of its file.  `shingle_similarity` is the sum of the standard scores above 0 of the
 similarities to all n shingles, divided by √n.
 """
-_MAX_RANK = np.float32(99)
 
 FEATURE_NAMES = (
     *("similarity", "similarity_gap", "similarity_2", "semantic_rank", "keyword_rank", "spelled", "by_path"),
@@ -194,7 +193,7 @@ def shingle_features(vectors: Floats, shingles: Floats, file: NDArray[np.int64],
     similarity = np.round(vectors @ shingles.T, 5)  # a matrix product depends on the position of the row
     rank = np.stack([ranks(column) for column in similarity.T]).min(axis=0)
     standard = np.maximum((similarity - similarity.mean(axis=0)) / (similarity.std(axis=0) + 1e-6), 0)
-    best_rank = np.full(file_count, _MAX_RANK)
+    best_rank = np.full(file_count, np.inf, np.float32)
     np.minimum.at(best_rank, file, rank)
     total = np.asarray(standard.sum(axis=1) / np.sqrt(np.float32(count)), np.float32)
     return dict(zip(SHINGLE_FEATURES, (rank, total, best_rank[file]), strict=True))
