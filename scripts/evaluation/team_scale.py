@@ -2,7 +2,8 @@
 
 `scripts/evaluate team_scale INDEX FOLDER --chunks N [--json FILE]` copies the rows of an index with disturbed vectors
 until there are N chunks, builds the indices, and asks the development questions. The copies have texts and terms of
-real code; their vectors are as far from the originals as chunks of one file are from each other.
+real code; their vectors are as far from the originals as chunks of one file are from each other. With `--latency-ms`,
+the index is read from a local S3 server that delays each request.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 from evaluation import _corpora as corpora
+from evaluation._object_store import ObjectStore
 from msgspec import structs
 
 from promptls.index import limit_memory, load_embedder, tokenize
@@ -49,6 +51,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("index", type=Path)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--chunks", type=int, default=1_000_000)
+    parser.add_argument("--latency-ms", type=float, help="read from object storage with this latency")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
     if not HELPER_VARIABLES.items() <= os.environ.items():  # memory is that of a helper process of the server
@@ -60,7 +63,11 @@ def main(arguments: list[str]) -> int:
         measured |= _build(Storage(str(options.index.absolute())), storage, options.chunks)
     size = sum(file.stat().st_size for file in options.folder.rglob("*") if file.is_file())
     measured["bytes"], measured["bytes per chunk"] = size, round(size / options.chunks)
-    measured |= _ask(storage)
+    if options.latency_ms is None:
+        table, times = _ask(storage)
+        measured |= times | {f"recall@{RECALL_DEPTH}": round(_recall(table), 3)}
+    else:
+        measured |= {"latency ms": options.latency_ms} | _ask_remote(options.folder, options.latency_ms)
     print(json.dumps(measured, indent=1))
     if options.json:
         options.json.write_text(json.dumps(measured, indent=1))
@@ -126,12 +133,21 @@ def _disturbed(batch: Any, random: np.random.Generator, is_copy: bool) -> Any:
     return table.set_column(table.schema.get_field_index("key"), table.schema.field("key"), keys)
 
 
-def _ask(storage: Storage) -> dict[str, Any]:
-    """Ask the development questions twice; return the time of the first one, percentiles, recall and memory."""
-    embedder = load_embedder(index_config(Settings()).embedding)
-    questions = [q.question for q in corpora.questions()]
-    vectors = [embedder.embed_query(q).astype(np.float32) for q in questions]
-    terms = [tuple(dict.fromkeys(tokenize(q))) for q in questions]
+def _ask_remote(folder: Path, latency_ms: float) -> dict[str, Any]:
+    """Ask the development questions through object storage; count the requests of a question, too."""
+    store = ObjectStore(folder.absolute(), latency_ms)
+    try:
+        requests: list[tuple[int, int]] = []
+        _, measured = _ask(store.storage, lambda: requests.append(store.counters()))
+    finally:
+        store.close()
+    count, size = np.median(np.diff(requests[len(requests) // 2 :], axis=0), axis=0)
+    return measured | {"requests": round(count), "MB": round(size / 1e6, 1)}
+
+
+def _ask(storage: Storage, asked: Callable[[], None] = lambda: None) -> tuple[TeamTable, dict[str, Any]]:
+    """Ask the development questions twice; return the time of the first one, percentiles and memory."""
+    questions = _questions()
     before = _private_memory()
     begin = time.perf_counter()
     table = TeamTable(storage)
@@ -139,27 +155,39 @@ def _ask(storage: Storage) -> dict[str, Any]:
     times: list[list[float]] = []
     for _ in range(2):
         times.append([])
-        for vector, words in zip(vectors, terms, strict=True):
+        for request in questions:
             begin = time.perf_counter()
-            table.search(SearchIndex(vector.tobytes(), words, MAX_HITS))
+            table.search(request)
             times[-1].append(1000 * (time.perf_counter() - begin))
+            asked()
     first, p50, p95 = times[0][0], *np.percentile(times[1], (50, 95))
-    return {
+    return table, {
         "open ms": round(1000 * opened),
         "first query ms": round(first),
         "p50 ms": round(p50, 1),
         "p95 ms": round(p95, 1),
         "reader MB": round((_private_memory() - before) / 1e6),
-        f"recall@{RECALL_DEPTH}": round(_recall(table, vectors[:60]), 3),
     }
 
 
-def _recall(table: TeamTable, vectors: list[Any]) -> float:
+def _questions() -> list[SearchIndex]:
+    embedder = load_embedder(index_config(Settings()).embedding)
+    return [
+        SearchIndex(
+            embedder.embed_query(q.question).astype(np.float32).tobytes(),
+            tuple(dict.fromkeys(tokenize(q.question))),
+            MAX_HITS,
+        )
+        for q in corpora.questions()
+    ]
+
+
+def _recall(table: TeamTable) -> float:
     """Return the share of the nearest chunks of an exact search that a search with the index finds."""
     shares = []
-    for vector in vectors:
-        found = table.near(SearchIndex(vector.tobytes(), (), RECALL_DEPTH))
-        exact = table.near(SearchIndex(vector.tobytes(), (), RECALL_DEPTH), exact=True)
+    for request in _questions()[:60]:
+        nearest = SearchIndex(request.vector, (), RECALL_DEPTH)
+        found, exact = table.near(nearest), table.near(nearest, exact=True)
         shares.append(len(set(found) & set(exact)) / max(1, len(exact)))
     return float(np.mean(shares))
 
