@@ -33,6 +33,7 @@ from evaluation import _baselines as baselines
 from evaluation import _corpora as corpora
 from evaluation import _documents as documents
 from evaluation import _measures as measures
+from evaluation._typing_errors import with_typing_errors
 from evaluation._workspace import engine_of
 from msgspec import Struct, structs
 
@@ -84,6 +85,7 @@ def main(arguments: list[str]) -> int:
     names = (PROMPTLS, *baselines.SYSTEMS)
     parser.add_argument("--systems", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--every", type=int, default=1, metavar="N", help="measure every Nth question of each set")
+    parser.add_argument("--typing-errors", type=int, default=0, metavar="N", help="misspell N words of each question")
     parser.add_argument("--json", type=Path, help="file for the measures of each question")
     parser.add_argument("--write", action="store_true", help="write the table for the documentation")
     options = parser.parse_args(arguments)
@@ -128,7 +130,15 @@ class Measured(Struct, frozen=True):
 def workspaces(options: argparse.Namespace) -> list[Workspace]:
     """Return what is measured, in a fixed random order: the first workspaces are a sample of all sets."""
     asked = _sampled(corpora.read_questions(options), options.every)
-    found = [Workspace(tree, questions=tuple(questions)) for tree, questions in asked]
+    found = [
+        Workspace(
+            tree,
+            tuple(
+                structs.replace(q, question=with_typing_errors(q.question, options.typing_errors)) for q in questions
+            ),
+        )
+        for tree, questions in asked
+    ]
     for tree, queries in measures.read_benchmark(options):
         found.append(Workspace(tree, queries=tuple(queries[:: options.every])))
     random.Random(0).shuffle(found)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from promptls.index.search.analyzer import tokenize
 from promptls.index.search.chunk_index import ChunkIndex
 from promptls.index.search.row_batch import build_rows
 from promptls.index.snapshot import Snapshot
@@ -65,7 +66,7 @@ def test_number_of_added_terms_is_limited(workspace: Snapshot) -> None:
 @pytest.mark.parametrize(
     ("text", "corrected"),
     [
-        ("where is autentication done, authentcate?", (("authentcate", "authent"),)),
+        ("where is autentication done, authentcate?", (("authentcate", "authenticate"),)),
         ("the sesion ends", (("sesion", "session"),)),
         ("the essions ends", (("essions", "session"),)),  # transposed first letters
         ("the zession ends", ()),  # different first letter
@@ -80,12 +81,34 @@ def test_typing_errors_are_corrected_by_names(
     got = _expand(text, workspace)
     assert set(corrected) <= set(got.corrected)
     assert bool(got.corrected) == bool(corrected)
-    assert {right for _, right in corrected} <= set(got.terms)
+    assert {term for _, right in corrected for term in tokenize(right)} <= set(got.terms)
 
 
 @pytest.mark.parametrize("word", ["canvases", "hands", "ready"])
 def test_correct_words_are_not_corrected(word: str, workspace: Snapshot) -> None:
     assert _expand(f"where is the {word} done", workspace).corrected == ()
+
+
+def test_text_of_the_question_can_be_corrected(workspace: Snapshot) -> None:
+    query = _expand("How does the Sesion end after authentcate, or essions.py, but not resesion? sesions", workspace)
+    expected = "How does the session end after authenticate, or session.py, but not resesion? session"
+    assert query.correct(query.text) == expected
+    assert [*map(query.correct, _expand("How does the sesion end?", workspace).shingles)] == ["session end"]
+    assert query.text.startswith("How does the Sesion"), "other sources, such as the team index, have other words"
+
+
+def test_misspelled_names_of_several_words_are_corrected_as_defined(workspace: Snapshot) -> None:
+    query = _expand("who calls sessionTimeoutSecods and SesionCookieJar", workspace)
+    assert dict(query.corrected) == {
+        "sessiontimeoutsecods": "sessionTimeoutSeconds",
+        "sesioncookiejar": "SessionCookieJar",
+    }
+    assert {"sessionTimeoutSeconds", "SessionCookieJar"} <= set(query.names)
+
+
+@pytest.mark.parametrize("word", ["sessionTimeoutSeconds", "pollSessionState", "raiding"])
+def test_words_of_several_parts_and_short_stems_are_not_corrected(word: str, workspace: Snapshot) -> None:
+    assert _expand(f"where is {word} done", workspace).corrected == ()
 
 
 def test_corrected_name_is_used_as_query_name(workspace: Snapshot) -> None:

@@ -57,7 +57,7 @@ _TRANSLATED_OPEN_QUESTION = re.compile(
 class Query(Struct, frozen=True):
     """A parsed question, the input of retrieval."""
 
-    text: str  # the question without file mentions, in English terms if it was translated, as it is embedded
+    text: str  # the question without file mentions, in English terms if it was translated
     terms: tuple[str, ...]  # distinct search terms in order (see index.search.analyzer)
     names: tuple[str, ...]  # possible names of definitions, as written, most specific first
     paths: tuple[str, ...]  # possible paths or file names
@@ -76,6 +76,14 @@ class Query(Struct, frozen=True):
     title: str = ""  # first line of a report, which is embedded separately
     term_weights: tuple[tuple[str, float], ...] = ()  # terms with a weight other than 1
     translation: Translation | None = None  # of a question in another human language
+
+    def correct(self, text: str) -> str:
+        """Return a part of the question with the corrections instead of the words as typed, as it is embedded."""
+        if not self.corrected:
+            return text
+        corrections = dict(self.corrected)
+        words = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, corrections))})(?!\w)", re.IGNORECASE)
+        return words.sub(lambda match: corrections.get(match.group().lower(), match.group()), text)
 
 
 def parse_query(text: str) -> Query:

@@ -24,6 +24,7 @@ from promptls.index import (
     Snapshot,
     find_words,
     is_frequent_word,
+    split_identifier,
     stem,
     tokenize_word,
 )
@@ -59,7 +60,7 @@ BATCH_SIZE = 100
 """Files added between two points at which a concurrent query can use the table."""
 
 MIN_CORRECTED_LENGTH = 5
-"""Minimum length of corrected words; prose contains many shorter words that are correct but not in the workspace."""
+"""Minimum length of the stem of a corrected word; prose has many shorter words that are correct but not in the workspace."""
 
 MAX_CORRECTED_LENGTH = 40
 """Maximum length of corrected words; bounds the time for edit distances."""
@@ -199,19 +200,28 @@ class _NameTable:
         return (names,) if isinstance(names, str) else names
 
     def corrections(self, query: Query, reader: IndexReader) -> list[tuple[str, str]]:
-        """Return pairs (word as typed, term of the workspace) for words that do not occur in the workspace."""
+        """Return pairs (word as typed, word or name of the workspace) for words that do not occur in the workspace."""
         out: dict[str, str] = {}
         for word in check_each(find_words(query.text)):
             lower = word.lower()
-            if not MIN_CORRECTED_LENGTH <= len(word) <= MAX_CORRECTED_LENGTH or lower in STOP_WORDS or lower in out:
+            if len(word) > MAX_CORRECTED_LENGTH or lower in STOP_WORDS or lower in out:
                 continue
-            term = stem(lower) if "_" not in lower else lower
-            if term in query.excluded or term in self._names_by_term or reader.document_frequency(term):
+            *_, term = tokenize_word(word) or [lower]
+            if len(term) < MIN_CORRECTED_LENGTH or term in query.excluded:
+                continue
+            if term in self._names_by_term or reader.document_frequency(term):
                 continue
             correction = self._closest_term(term, reader)
             if correction and not is_frequent_word(lower):
-                out[lower] = correction
+                out[lower] = self._closest_word(lower, correction)
         return list(out.items())
+
+    def _closest_word(self, typed: str, term: str) -> str:
+        """Return the part of a name, or the name, that has a term and is most similar to the word as typed."""
+        names = sorted(self._names_with(term))[:MAX_NAMES_PER_QUERY]
+        parts = {part for name in names for part in split_identifier(name) if stem(part) == term}
+        words = parts or {name for name in names if tokenize_word(name)[-1:] == [term]}
+        return min(words, key=lambda word: (OSA.distance(typed, word.lower()), word), default=term)
 
     def _closest_term(self, term: str, reader: IndexReader) -> str:
         """Return the term of smallest edit distance (optimal string alignment), or "" if none is close enough.

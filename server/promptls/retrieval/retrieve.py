@@ -82,7 +82,9 @@ def score_first_stage(
     """
     vector = _query_vector(query, index)
     token.check()
-    shingles = index.start_shingles(query.shingles) if query.shingles and vector is not None else None
+    shingles = (
+        index.start_shingles([*map(query.correct, query.shingles)]) if query.shingles and vector is not None else None
+    )
     reader = index.reader()
     scope = None if paths is None else search_scope(paths, snapshot, reader)
     rows = scope.rows if scope is not None and len(scope.rows) <= EXACT_MAX_ROWS else scorers.NO_ROWS
@@ -95,8 +97,8 @@ def _query_vector(query: Query, index: RetrievalIndex) -> NDArray[np.float32] | 
     """Return the embedding of a question; a report has the mean of the vectors of its title and of its whole text."""
     if not query.text.strip():
         return None
-    vector = index.query_vector(query.text)
-    title = index.query_vector(query.title) if query.title else None
+    vector = index.query_vector(query.correct(query.text))
+    title = index.query_vector(query.correct(query.title)) if query.title else None
     if vector is None or title is None:
         return vector
     mixed = report.TITLE_SHARE * title + (1 - report.TITLE_SHARE) * vector
