@@ -130,15 +130,11 @@ class Measured(Struct, frozen=True):
 def workspaces(options: argparse.Namespace) -> list[Workspace]:
     """Return what is measured, in a fixed random order: the first workspaces are a sample of all sets."""
     asked = _sampled(corpora.read_questions(options), options.every)
-    found = [
-        Workspace(
-            tree,
-            tuple(
-                structs.replace(q, question=with_typing_errors(q.question, options.typing_errors)) for q in questions
-            ),
-        )
-        for tree, questions in asked
-    ]
+
+    def misspelled(question: corpora.Question) -> corpora.Question:
+        return structs.replace(question, question=with_typing_errors(question.question, options.typing_errors))
+
+    found = [Workspace(tree, questions=tuple(map(misspelled, questions))) for tree, questions in asked]
     for tree, queries in measures.read_benchmark(options):
         found.append(Workspace(tree, queries=tuple(queries[:: options.every])))
     random.Random(0).shuffle(found)

@@ -29,6 +29,8 @@ def authenticate_user(): pass
 -- app/other.py --
 def paint_canvas(): pass
 def handle_ping(): pass
+def http1(): pass
+def canvas3(): pass
 """
 
 
@@ -106,8 +108,8 @@ def test_misspelled_names_of_several_words_are_corrected_as_defined(workspace: S
     assert {"sessionTimeoutSeconds", "SessionCookieJar"} <= set(query.names)
 
 
-@pytest.mark.parametrize("word", ["sessionTimeoutSeconds", "pollSessionState", "raiding"])
-def test_words_of_several_parts_and_short_stems_are_not_corrected(word: str, workspace: Snapshot) -> None:
+@pytest.mark.parametrize("word", ["sessionTimeoutSeconds", "pollSessionState", "raiding", "http2", "canvas4"])
+def test_words_of_several_parts_short_stems_and_other_digits_are_not_corrected(word: str, workspace: Snapshot) -> None:
     assert _expand(f"where is {word} done", workspace).corrected == ()
 
 

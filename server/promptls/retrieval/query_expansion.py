@@ -226,7 +226,7 @@ class _NameTable:
     def _closest_term(self, term: str, reader: IndexReader) -> str:
         """Return the term of smallest edit distance (optimal string alignment), or "" if none is close enough.
 
-        Ties are resolved by frequency in chunks, then by frequency in names, then alphabetically.
+        Other digits are not a typing error: "http2" is not "http1". Ties are resolved by frequency in chunks, then by frequency in names, then alphabetically.
         """
         max_distance = 1 if len(term) < 8 else 2
         letters = dict.fromkeys((term[0], term[1:2]))
@@ -236,7 +236,7 @@ class _NameTable:
         ranked = [
             (distance, -reader.document_frequency(t), -len(self._names_with(t)), t)
             for t, distance, _ in matches
-            if t[0] == term[0] or t[:2] == term[1::-1]
+            if (t[0] == term[0] or t[:2] == term[1::-1]) and _digits(t) == _digits(term)
         ]
         return min(ranked)[-1] if ranked else ""
 
@@ -268,6 +268,10 @@ class _NameTable:
             neighbors = [(other, n) for other, n in counts.items() if n >= MIN_COMMON_NAMES and other != term]
             self._neighbors[term] = neighbors
         return neighbors
+
+
+def _digits(term: str) -> str:
+    return "".join(filter(str.isdigit, term))
 
 
 def _terms(name: str) -> tuple[str, ...]:
