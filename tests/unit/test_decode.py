@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 FIRST_USE_FROM_8_THREADS = """
 import sys, threading
 from importlib.resources import files

@@ -17,6 +17,8 @@ from promptls.index.files.walk import explain_path, ignored_paths, walk_files
 from promptls.model import Cancelled, CancelToken
 from trees import alone, git, plant
 
+pytestmark = pytest.mark.process
+
 LIMITS = FileLimits()
 posix = pytest.mark.skipif(os.name != "posix", reason="names and files that only POSIX has")
 

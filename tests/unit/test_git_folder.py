@@ -20,6 +20,8 @@ from promptls.model import FileText, Problem
 from promptls.util.git_folder import repository_problem
 from workspaces import context_of, snapshot_of
 
+pytestmark = pytest.mark.process
+
 CANARY = "kumquatzebra7319"
 MENTIONS = "@diff @staged @commit:HEAD @commit:main @branch @diff:HEAD"
 

@@ -30,6 +30,8 @@ from promptls.git.tracking import parse_status
 from promptls.model import CancelToken, Problem
 from promptls.util.git_process import GitResult
 
+pytestmark = pytest.mark.process
+
 DAY = 86_400
 NOON = 1_700_000_000
 

@@ -26,6 +26,8 @@ from promptls.index.snapshot import OpenDocument, Snapshot, with_files
 from promptls.index.workers.pool import PoolClosedError, WorkerPool, worker_configuration
 from promptls.model import Cancelled, CancelToken, FileEntry, Root
 
+pytestmark = pytest.mark.process
+
 Shown = dict[str, tuple[str, str, bytes, str]]
 ONE, TWO = "def one():\n    return 1\n", "def two():\n    return 22\n"
 

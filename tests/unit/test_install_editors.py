@@ -125,6 +125,7 @@ def test_help_tags_are_sorted_and_end_at_spaces() -> None:
     assert help_tags({"doc/b.txt": text}) == b"a()\tb.txt\t/*a()*\na-b\tb.txt\t/*a-b*\nb.txt\tb.txt\t/*b.txt*\n"
 
 
+@pytest.mark.process
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell script as program")
 @pytest.mark.parametrize(("version", "writes_entry"), [("1.91.1", True), ("1.100.3", True), ("1.101.0", False)])
 def test_vscode_extension_replaces_the_entry_if_it_offers_the_server(

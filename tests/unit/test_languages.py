@@ -175,6 +175,7 @@ def test_unknown_name_is_plain_text() -> None:
     assert language_named("klingon") is PLAIN_TEXT and language_named("go") is LANGUAGES["go"]
 
 
+@pytest.mark.process
 def test_naming_a_language_loads_no_grammar() -> None:
     code = (
         "import sys; from promptls.languages import language_of;"

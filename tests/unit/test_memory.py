@@ -307,6 +307,7 @@ for i in range(15):
 """
 
 
+@pytest.mark.process
 def test_concurrent_writers_lose_nothing(shop: Shop) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(shop.user), name]) for name in "ABC"]
     assert [writer.wait(60) for writer in writers] == [0, 0, 0]
@@ -326,6 +327,7 @@ for i in range(1000):
 """
 
 
+@pytest.mark.process
 def test_killed_writer_loses_no_acknowledged_entry(shop: Shop) -> None:
     for _ in range(3):
         before = {entry.id for entry in shop.ask("list", limit=1000).entries}

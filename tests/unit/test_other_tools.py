@@ -48,6 +48,7 @@ def test_usages_have_a_short_name() -> None:
     assert kind is not None and kind.name == "usages"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("message", "text", "suggestion"),
     [

@@ -135,6 +135,7 @@ def test_plugins_add_profiles_and_broken_ones_are_left_out(
             cached.cache_clear()
 
 
+@pytest.mark.process
 def test_default_profile_does_not_load_the_compat_profiles() -> None:
     code = "import sys, promptls.api.build_prompt; print([m for m in sys.modules if m.startswith('promptls.compat')])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

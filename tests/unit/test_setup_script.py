@@ -14,6 +14,8 @@ from environment import pip_settings, uv_environment, uv_options
 
 from processes import deliver_interrupts
 
+pytestmark = pytest.mark.process
+
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 TIMEOUT_S = 300  # many times the usual duration
 

@@ -279,6 +279,7 @@ def test_node_with_many_children_is_queried_as_a_whole(monkeypatch: pytest.Monke
     assert parse_source(text, "python").outline == expected and len(expected.symbols) == 40
 
 
+@pytest.mark.process
 def test_characters_that_crash_a_scanner_are_masked() -> None:
     """The Bash scanner uses code points as table indexes; flags of regions have very high ones."""
     code = (

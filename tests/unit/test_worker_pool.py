@@ -21,6 +21,8 @@ from promptls.index.workers.pool import WorkerChannel, WorkerError, WorkerPool
 from promptls.index.workers.spawn import prestart_worker
 from promptls.model import Root, decode_outline
 
+pytestmark = pytest.mark.process
+
 NO_ROWS = RowLookup(lambda key: False)
 CONFIGURE = Configure("bundled", False, 1_000_000, 10_000, ("pack", "legacy"))
 
