@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 
 import lancedb  # noqa: F401 (in full, before another test of the process imports it with stubs)
@@ -70,7 +71,8 @@ func HandleBounce(letter Letter) {
 def require_team_packages() -> None:
     """Skip a module without the packages of the extra `team` and of its tests."""
     for name in PACKAGES:
-        pytest.importorskip(name, reason=f"needs {name}, which the extra dev installs")
+        if find_spec(name) is None:  # importing them takes seconds, also where no test of the module is selected
+            pytest.skip(f"needs {name}, which the extra dev installs", allow_module_level=True)
 
 
 def git(folder: Path, *arguments: str) -> str:

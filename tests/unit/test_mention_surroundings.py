@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -204,34 +203,3 @@ def test_warnings_are_few(tmp_path: Path) -> None:
     texts = resolve_message(message, context_of(snapshot_of(SHOP, tmp_path))).texts
     assert len(texts) == 5
     assert text_warnings(texts)[2:] == ["These words are text, too: @open, @history."]
-
-
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "@tree ",
-        "  @tree\n",
-        "@tree\n",
-        " @tree\n  ",
-        "@tree = 1\n",
-        "def a\n  @tree\n",
-        "\t@tree x\n",
-        " * @tree\n",
-        "@a @b ",
-        "x(@a,",
-    ],
-)
-def test_judging_words_takes_linear_time(piece: str) -> None:
-    """Check that eight times the text takes about eight times as long."""
-
-    def seconds(count: int) -> float:
-        message = piece * count
-        mentions, code = parse_mentions(message), code_ranges(message)
-        best = float("inf")
-        for _ in range(3):
-            start = time.process_time()
-            words_in_code(message, mentions, code)
-            best = min(best, time.process_time() - start)
-        return best
-
-    assert seconds(8_000) < 40 * max(seconds(1_000), 0.002)

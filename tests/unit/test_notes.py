@@ -105,10 +105,6 @@ def test_code_that_is_named_history_is_kept() -> None:
     assert found("history:\n\tgit log\n\tgit log\n\tgit log\n", "make") == []
 
 
-def test_long_lines_take_linear_time() -> None:
-    assert found("# " + " " * 1_000_000 + "\n" + "# .. versionadded" * 100_000) == []
-
-
 # ---------------------------------------------------------------- in items
 
 FILE = text_file(commented(LICENCE, "# ") + "\n" + "import os\n\n\n" + DIRECTIVES, "app.py")

@@ -158,8 +158,3 @@ def test_any_text_has_a_query(text: str) -> None:
     parse_query(text)
     if translation is not None:
         assert 0 < translation.translated <= translation.total
-
-
-def test_long_message_is_translated_in_linear_time() -> None:
-    for unit in ("é", "un mot de ", "a-b'", "的", "wiederholungs", "x.y/", "`"):
-        translate("¿dónde está la función que no es " + unit * 50_000)
