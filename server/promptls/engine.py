@@ -30,9 +30,9 @@ from promptls.index import (
     tokenize,
     tune_for_latency,
 )
-from promptls.knowledge.memory import MemoryStore
-from promptls.knowledge.project import ProjectIndex, project_header
-from promptls.knowledge.project.facts import ProjectHeader
+from promptls.knowledge.memory_store import MemoryStore
+from promptls.knowledge.project.facts import ProjectHeader, project_header
+from promptls.knowledge.project.project_index import ProjectIndex
 from promptls.mentions.anchor_store import AnchorStore
 from promptls.mentions.completion.index import CompletionIndex
 from promptls.mentions.context import ClientContext, ResolveContext, Services

@@ -14,7 +14,7 @@ from promptls.graph.traversal.call_paths import call_paths, callees
 from promptls.graph.traversal.neighbors import find_neighbors
 from promptls.index.snapshot import Snapshot, with_files
 from promptls.index.syntax.parse import parse_source
-from promptls.knowledge.project.layers import layer_of
+from promptls.knowledge.project.file_kind import layer_of
 from promptls.model import FileEntry, Root, encode_outline
 from promptls.util.hashing import content_hash
 

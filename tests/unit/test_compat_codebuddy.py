@@ -14,7 +14,7 @@ from promptls.compat.codebuddy.sanitize import cut_rules, redact_injections, tru
 from promptls.compat.codebuddy.sections import common_files, memory_list, team_summary
 from promptls.git.log import Commit, CommitLog, FileChange
 from promptls.git.statistics import History, build_history
-from promptls.knowledge.memory import MemoryEntry
+from promptls.knowledge.memory_store import MemoryEntry
 from workspaces import context_of, snapshot_of
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=timezone.utc)

@@ -8,18 +8,16 @@ import pytest
 from msgspec.structs import replace
 
 from promptls.index.snapshot import Snapshot, with_file
-from promptls.knowledge.project import (
-    ProjectFacts,
-    ProjectIndex,
+from promptls.knowledge.project import project_index as module
+from promptls.knowledge.project.facts import ProjectFacts, ProjectHeader, project_header
+from promptls.knowledge.project.project_index import ProjectIndex
+from promptls.knowledge.project.project_overview import (
     architecture_entries,
     files_by_purpose,
     is_overview_question,
     overview_entries,
     project_entries,
-    project_header,
 )
-from promptls.knowledge.project import projects as module
-from promptls.knowledge.project.facts import ProjectHeader
 from promptls.knowledge.project.readme import read_opening, read_purpose, read_summary, split_document, truncate_text
 from promptls.model import FileEntry
 from workspaces import context_of, snapshot_of

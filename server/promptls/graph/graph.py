@@ -23,8 +23,7 @@ from promptls.graph.resolution.file_tables import FileSymbols, FileSymbolsCache
 from promptls.graph.resolution.name_resolution import NameResolver
 from promptls.graph.resolution.types import CERTAINTY, Imports, Instance, Resolution
 from promptls.index import Derived, OutlineRef, Snapshot
-from promptls.knowledge.project.file_kind import is_test_path
-from promptls.knowledge.project.layers import TEST, CustomLayers, layer_of
+from promptls.knowledge.project.file_kind import TEST, CustomLayers, is_test_path, layer_of
 from promptls.languages.kinds import REPEATED_KINDS
 from promptls.model import CALL, IMPLEMENT, INHERIT, PROSE, USE, CancelToken, FileEntry, Reference, Span, Symbol
 from promptls.util.lru import clear_if_full

@@ -11,7 +11,7 @@ from promptls.graph.nodes import Complexity
 from promptls.graph.resolution.file_tables import FileSymbols
 from promptls.graph.resolution.signatures import after_arrow
 from promptls.index import split_identifier
-from promptls.knowledge.project.layers import CORE, TEST
+from promptls.knowledge.project.file_kind import CORE, TEST
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, TYPE_KINDS
 from promptls.model import Symbol
 from promptls.util.text.truncate import truncate_words

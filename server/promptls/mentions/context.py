@@ -13,8 +13,8 @@ from msgspec import Struct, field
 from promptls.git import HistoryCache
 from promptls.graph.graph import GraphView
 from promptls.index import EditHistory, PatternMatches, Snapshot, SourceReader
-from promptls.knowledge.memory import MemoryStore
-from promptls.knowledge.project import ProjectIndex
+from promptls.knowledge.memory_store import MemoryStore
+from promptls.knowledge.project.project_index import ProjectIndex
 from promptls.mentions.anchor_store import DocumentAnchors
 from promptls.mentions.completion.index import CompletionIndex, PathIndex, SymbolIndex
 from promptls.mentions.resolution_cache import ResolutionCache

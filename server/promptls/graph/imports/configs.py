@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from promptls.graph.imports.file_tree import FileTree
-from promptls.knowledge.project.manifest import ProjectManifest, decode_json, get_table
-from promptls.knowledge.project.manifest_formats import parse_manifest
+from promptls.knowledge.project.manifests import ProjectManifest, decode_json, get_table, parse_manifest
 
 MAX_CHARACTERS = 300_000
 """Maximum length of a tsconfig.json; longer files are truncated, which makes them invalid."""

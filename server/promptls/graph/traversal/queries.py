@@ -15,7 +15,7 @@ from promptls.graph.traversal.call_paths import call_paths
 from promptls.graph.traversal.neighbors import all_neighbors, edges_between, find_neighbors
 from promptls.index import OutlineRef
 from promptls.knowledge.project.facts import ProjectHeader
-from promptls.knowledge.project.layers import CORE, LAYER_DESCRIPTIONS, LAYERS
+from promptls.knowledge.project.file_kind import CORE, LAYER_DESCRIPTIONS, LAYERS
 from promptls.model import CancelToken
 
 MAX_NODES = 60

@@ -12,23 +12,118 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from msgspec import Struct
 
 from promptls.index import Change, Derived, Snapshot, SourceReader, file_stat, split_lines
-from promptls.knowledge.project import facts as f
-from promptls.knowledge.project.facts import FileTally, ProjectFacts
-from promptls.knowledge.project.file_kind import is_peripheral
+from promptls.knowledge.project.facts import (
+    PROSE_AND_DATA_LANGUAGES,
+    EntryPoint,
+    FileTally,
+    ProjectFacts,
+    classify_dependencies,
+    entry_point_kind,
+    entry_points,
+    import_hubs,
+    language_shares,
+    layer_stats,
+    main_dependencies,
+    naming_manifests,
+    outermost,
+    project_commands,
+    required_versions,
+    top_level_folders,
+)
+from promptls.knowledge.project.file_kind import is_peripheral, layer_of
 from promptls.knowledge.project.folder_tree import folder_tree
 from promptls.knowledge.project.import_counts import ImportCache, PathTables, build_path_tables, resolve_imports
-from promptls.knowledge.project.layers import layer_of
-from promptls.knowledge.project.library_interface import is_index_file, library_interfaces, package_docs
-from promptls.knowledge.project.manifest import ProjectManifest
-from promptls.knowledge.project.manifest_formats import parse_manifest, parser_for
+from promptls.knowledge.project.manifests import ProjectManifest, parse_manifest, parser_for
 from promptls.knowledge.project.readme import ReadmeOpening, is_readme, read_opening, readme_order
-from promptls.model import FileEntry, Root
+from promptls.languages.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
+from promptls.model import FileEntry, Import, Root
 from promptls.util.hashing import content_hash
+
+MAX_INTERFACES = 4
+"""Maximum number of packages whose interface is listed."""
+MAX_DOCUMENTED = 200
+"""Maximum number of index files that are read for the documentation of their package."""
+MIN_EXPORTS = 2
+"""Minimum number of names in a public interface."""
+MAX_DEPTH = 3
+"""Maximum number of folders above an index file of an outermost package: "packages/core/src/index.ts"."""
+
+_INDEX_FILE = re.compile(
+    r"(?:.*/)?(?:__init__\.pyi?|index\.(?:[cm]?[jt]sx?|d\.ts)|lib\.rs|mod\.rs|doc\.go|package-info\.java)"
+    r"|[^/]+(?<!_test)\.go|(?:.*/)?([\w-]{1,100})/\1\.go"
+)
+_INTERFACE_FILE = re.compile(r"(?:.*/)?(?:__init__\.py|index\.[cm]?[jt]sx?|lib\.rs)")
+_DOCUMENTED_FILE = re.compile(r".*\.(?:pyi?|rs|go|java)")
+"""Index files whose first comment documents the package."""
+_SCRIPT_ENDS = (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".jsx", ".tsx")
+"""Ends of JavaScript files, in which an import is an export too only if the file does nothing else."""
+_OWN_MODULE = re.compile(r"\.|self::|crate::|super::")
+
+
+def is_index_file(name: str) -> bool:
+    """Return true for files that represent the package in their folder."""
+    return _INDEX_FILE.fullmatch(name) is not None
+
+
+def package_docs(snapshot: Snapshot, root: Root, index_files: Collection[str]) -> dict[str, str]:
+    """Return the documentation of packages by folder, from at most `MAX_DOCUMENTED` index files, outermost first."""
+    base = root.path.rstrip("/")
+    docs: dict[str, str] = {}
+    for name in outermost(filter(_DOCUMENTED_FILE.fullmatch, index_files))[:MAX_DOCUMENTED]:
+        outline = snapshot.outline(f"{base}/{name}")
+        doc = outline.doc if outline is not None else ""
+        if doc and (not name.endswith(".go") or doc.startswith("Package ")):
+            docs.setdefault(posixpath.dirname(name), doc)
+    return docs
+
+
+def library_interfaces(snapshot: Snapshot, root: Root, index_files: Collection[str]) -> tuple[EntryPoint, ...]:
+    """Return the public interfaces of the outermost packages of a workspace folder.
+
+    Args:
+        snapshot: Snapshot of the index.
+        root: The workspace folder.
+        index_files: Names of the index files in the folder.
+    """
+    found: list[EntryPoint] = []
+    folders: list[str] = []
+    for name in outermost(filter(_INTERFACE_FILE.fullmatch, index_files)):
+        folder = posixpath.dirname(name)
+        is_inner = any(folder == other or other == "" or folder.startswith(f"{other}/") for other in folders)
+        if is_inner or is_peripheral(name) or name.count("/") > MAX_DEPTH:
+            continue
+        exports = _exported_names(snapshot, f"{root.path.rstrip('/')}/{name}")
+        if len(exports) >= MIN_EXPORTS:
+            folders.append(folder)
+            found.append(EntryPoint("public interface", name, exports=exports))
+        if len(found) == MAX_INTERFACES:
+            break
+    return tuple(found)
+
+
+def _exported_names(snapshot: Snapshot, path: str) -> tuple[str, ...]:
+    outline = snapshot.outline(path)
+    if outline is None:
+        return ()
+    kinds = CALLABLE_KINDS | TYPE_KINDS | SPACE_KINDS
+    defined = [s for s in outline.symbols if s.parent < 0 and s.kind in kinds and s.name]
+    exports_imports = not path.endswith(_SCRIPT_ENDS) or not any(s.kind in CALLABLE_KINDS for s in defined)
+    names = [name for imported in outline.imports if exports_imports for name in _imported_names(imported)]
+    names += [s.name for s in defined if s.exported]
+    return tuple(dict.fromkeys(name for name in names if name.isidentifier() and not name.startswith("_")))
+
+
+def _imported_names(imported: Import) -> Iterable[str]:
+    """Return the names that an import of the library's own modules brings into the index file."""
+    if _OWN_MODULE.match(imported.module) is None:
+        return ()
+    return imported.local_names or imported.names or (re.split(r"[./:]", imported.module)[-1],)
+
 
 MAX_SYNC_FILES = 8_000
 """Workspace size in files up to which a request waits for a complete update, about 200 ms after added files."""
@@ -200,7 +295,7 @@ def _add_name(state: _RootState, name: str) -> None:
         state.readmes.add(name)
     if _SCRIPT.fullmatch(name):
         state.scripts.add(name)
-    if f.entry_point_kind(name):
+    if entry_point_kind(name):
         state.entry_files.add(name)
     if is_index_file(name):
         state.index_files.add(name)
@@ -213,7 +308,7 @@ def _update_tally(tally: FileTally, entry: FileEntry, sign: int) -> None:
     language = outline.language if outline is not None else "text"
     if outline is not None:
         tally.lines[language] += sign * outline.lines
-        if language not in f.PROSE_AND_DATA_LANGUAGES:
+        if language not in PROSE_AND_DATA_LANGUAGES:
             tally.layers[layer_of(entry.name), folder] += sign
     tally.folders[folder, language] += sign
 
@@ -242,7 +337,7 @@ def _imported_files(
     tables: PathTables, entry: FileEntry, go_modules: dict[str, str], cache: ImportCache
 ) -> frozenset[str]:
     outline = entry.outline
-    if outline is None or outline.language in f.PROSE_AND_DATA_LANGUAGES or not outline.imports:
+    if outline is None or outline.language in PROSE_AND_DATA_LANGUAGES or not outline.imports:
         return frozenset()
     if is_peripheral(entry.name):
         return frozenset()
@@ -259,9 +354,9 @@ def _find_go_modules(state: _RootState) -> dict[str, str]:
 
 
 def _build_facts(sources: SourceReader, state: _RootState) -> ProjectFacts:
-    manifest_names = f.outermost(state.manifests)[:MAX_MANIFESTS]
+    manifest_names = outermost(state.manifests)[:MAX_MANIFESTS]
     readmes = sorted(state.readmes, key=readme_order)[:1]
-    scripts = f.outermost(state.scripts)[:MAX_SCRIPTS]
+    scripts = outermost(state.scripts)[:MAX_SCRIPTS]
     for name in {*manifest_names, *readmes, *scripts}:
         _parse_file(sources, state, name)
     if _find_go_modules(state) != state.go_modules:
@@ -271,8 +366,8 @@ def _build_facts(sources: SourceReader, state: _RootState) -> ProjectFacts:
     manifests = [(name, m) for name, m in parsed_manifests if m is not None and m != ProjectManifest()]
     opening = next((parsed[name].opening for name in readmes if name in parsed), None) or ReadmeOpening("", "")
     guarded = [name for name in scripts if name in parsed and parsed[name].has_main_guard]
-    project, main_part = f.naming_manifests(manifests, state.names)
-    frameworks, libraries = f.classify_dependencies(manifests)
+    project, main_part = naming_manifests(manifests, state.names)
+    frameworks, libraries = classify_dependencies(manifests)
     interfaces = library_interfaces(sources.snapshot, state.root, state.index_files)
     docs = package_docs(sources.snapshot, state.root, state.index_files)
     package_doc = docs.get("", "") or next((docs.get(posixpath.dirname(one.target), "") for one in interfaces), "")
@@ -283,17 +378,17 @@ def _build_facts(sources: SourceReader, state: _RootState) -> ProjectFacts:
         description=project.description or opening.paragraph or main_part.description or package_doc,
         files=state.tally.files,
         lines=sum(n for n in state.tally.lines.values() if n > 0),
-        languages=f.language_shares(state.tally.lines),
+        languages=language_shares(state.tally.lines),
         frameworks=frameworks,
         libraries=libraries,
-        commands=f.project_commands(manifests),
-        layers=f.layer_stats(state.tally.layers),
-        entry_points=(*f.entry_points(manifests, state.entry_files, guarded, state.names), *interfaces),
-        hubs=f.import_hubs(state.tally.importers),
-        folders=f.top_level_folders(state.tally.folders),
+        commands=project_commands(manifests),
+        layers=layer_stats(state.tally.layers),
+        entry_points=(*entry_points(manifests, state.entry_files, guarded, state.names), *interfaces),
+        hubs=import_hubs(state.tally.importers),
+        folders=top_level_folders(state.tally.folders),
         manifests=tuple(name for name, _ in manifests),
-        versions=f.required_versions(manifests),
-        dependencies=f.main_dependencies(manifests),
+        versions=required_versions(manifests),
+        dependencies=main_dependencies(manifests),
         tree=folder_tree(state.tally.folders, state.names, docs),
     )
 
