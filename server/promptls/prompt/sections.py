@@ -191,7 +191,9 @@ def _memory(section: SectionContext) -> SectionNotes:
 def _architecture(section: SectionContext) -> SectionNotes:
     """Facts about the projects, if the question is about the architecture or the whole project."""
     if _is_about_project(section):
-        return SectionNotes(project_overview.project_entries(_project_facts(section)), tuple(_freshness_problems(section)))
+        return SectionNotes(
+            project_overview.project_entries(_project_facts(section)), tuple(_freshness_problems(section))
+        )
     is_narrow = section.intent.has_mentions or not _is_architectural(section)
     return SectionNotes() if is_narrow else architecture_section(section)
 

@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from promptls.graph.definitions import definition_item, tests_of, used_names
+from promptls.graph.definitions import definition_item, find_tests_named_after, tests_of, used_names
 from promptls.graph.graph import GraphView
 from promptls.graph.nodes import Edge
 from promptls.graph.resolution.name_lookup import equivalent_definitions
-from promptls.graph.test_names import find_tests_named_after
-from promptls.graph.traversal.call_paths import MIN_CERTAINTY, call_paths, callables_in, callees, callers
+from promptls.graph.traversal import MIN_CERTAINTY, call_paths, callables_in, callees, callers
 from promptls.index import OutlineRef
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.mentions.context import ResolveContext

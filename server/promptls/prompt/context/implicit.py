@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.graph.search import search_nodes
+from promptls.graph.node_search import search_nodes
 from promptls.mentions.context import ResolveContext
 from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.context.explicit import locate_item

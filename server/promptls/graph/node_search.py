@@ -5,7 +5,7 @@ Stop words match nothing, frequent words have low weight, and a question contain
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from heapq import nsmallest
 from math import log2
 
@@ -38,13 +38,9 @@ class ScoredNode(Struct, frozen=True):
 
 
 def search_nodes(
-    view: GraphView,
-    query: str,
-    limit: int = MAX_RESULTS,
-    types: Collection[str] = (),
-    token: CancelToken | None = None,
+    view: GraphView, query: str, limit: int = MAX_RESULTS, token: CancelToken | None = None
 ) -> tuple[ScoredNode, ...]:
-    """Return at most `limit` nodes, best first, optionally restricted to some node types.
+    """Return at most `limit` nodes, best first.
 
     A question without words, or with stop words only, has no matches.
     """
@@ -59,7 +55,7 @@ def search_nodes(
         if token is not None and i % 256 == 0:
             token.check()
         node = view.node(ref)
-        if node is None or (types and node.type not in types):
+        if node is None:
             continue
         score = _score(view, node, words)
         if score >= MIN_SCORE:
