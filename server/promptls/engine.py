@@ -48,8 +48,8 @@ from promptls.prompt.recipes import (
     recipes_in_workspace,
 )
 from promptls.prompt.rendering.boundary_key import boundary_key
-from promptls.retrieval import RetrievalStrategy
 from promptls.retrieval.query_expansion import Cooccurrence
+from promptls.retrieval.retrieve import RetrievalStrategy
 from promptls.settings import Settings, cache_directory, config_file, user_settings
 from promptls.team.client import TeamClient
 

@@ -19,9 +19,9 @@ from promptls.mentions.anchor_store import DocumentAnchors
 from promptls.mentions.completion.index import CompletionIndex, PathIndex, SymbolIndex
 from promptls.mentions.resolution_cache import ResolutionCache
 from promptls.model import CancelToken, Span
-from promptls.retrieval import RetrievalIndex, RetrievalStrategy
 from promptls.retrieval.query_expansion import Cooccurrence
-from promptls.retrieval.team import TeamSource
+from promptls.retrieval.retrieve import RetrievalIndex, RetrievalStrategy
+from promptls.retrieval.team_source import TeamSource
 
 
 class EditorDiagnostic(Struct, frozen=True):

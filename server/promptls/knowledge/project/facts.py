@@ -8,7 +8,6 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-import sys
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -19,11 +18,7 @@ from msgspec import Struct
 from promptls.knowledge.project.file_kind import TEST, is_peripheral
 from promptls.knowledge.project.folder_tree import TreeFolder, folder_role
 from promptls.knowledge.project.manifests import ProjectManifest
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from promptls.util.toml import tomllib
 
 FRAMEWORK_ROLES = frozenset(
     {

@@ -31,8 +31,8 @@ from promptls.prompt.rendering.definition_outline import outline_definitions
 from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.scoring import CorpusStatistics, RetrievedItem, ScoringQuery, apply_boosts, score_items
-from promptls.retrieval import retrieve, score_first_stage
 from promptls.retrieval.query import Query
+from promptls.retrieval.retrieve import retrieve, score_first_stage
 
 MIN_ITEMS, MIN_ITEMS_PER_TOKEN = 12, 1 / 250
 """Items that are read at least: a constant, plus a number for each token of the budget."""

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from promptls.index import tokenize
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.model import Problem, Span
-from promptls.retrieval.calibration import Calibration
-from promptls.retrieval.file_name_features import file_name_features
-from promptls.retrieval.linear_model import LinearModel, LogisticModel
+from promptls.retrieval.candidates import file_name_features
+from promptls.retrieval.linear_model import Calibration, LinearModel, LogisticModel
 from promptls.retrieval.query import Query
 from promptls.util.decode import decode_json
 from promptls.util.text.plural import plural

@@ -1,28 +1,219 @@
-"""Translation of a question into English terms, word by word.
+"""Translation of questions in other human languages into English search terms, word by word and offline.
+
+glossary.tsv maps terms of programming and the words of everyday questions in eight languages to English: one row per
+concept, its English terms, then the forms of each language, separated by commas.
+
+The language is detected by script, or by function words for languages in Latin script.  Code does not count: blocks and
+quotations of code are removed, and an identifier is not a function word.  English wins in doubt, because a question
+that is translated by mistake loses its own words.
 
 Scripts without spaces, and Korean, are segmented by the longest forms of the glossary.  Words of other languages match
-by stem; German compounds are split.  What is not prose (identifiers, paths, code) stays as it is.
+by stem, accents aside; German compounds are split.  What is not prose (identifiers, paths, code) stays as it is.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import cache, lru_cache
+from importlib.resources import files
 
 from msgspec import Struct
+from py_rust_stemmers import SnowballStemmer
 
 from promptls.index import STOP_WORDS
-from promptls.retrieval.translation.detection import CODE, detect_language
-from promptls.retrieval.translation.glossary import (
-    LANGUAGES,
-    Glossary,
-    english_terms,
-    fold,
-    function_words,
-    glossary,
-    simplified,
-    stem,
-)
+from promptls.util.toml import tomllib
+
+LANGUAGES = {
+    "zh": "Chinese",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "ru": "Russian",
+    "es": "Spanish",
+    "pt": "Portuguese",
+    "fr": "French",
+    "de": "German",
+}
+"""Names of the languages by their codes, in the order of the columns of glossary.tsv."""
+
+_STEMMERS = {"ru": "russian", "es": "spanish", "pt": "portuguese", "fr": "french", "de": "german"}
+_FOLDED = {ord("ß"): "ss", ord("œ"): "oe", ord("æ"): "ae"}
+_UMLAUTS = {ord("ä"): "ae", ord("ö"): "oe", ord("ü"): "ue"}
+_VOWELS = "аеёиоуыэюя"
+_MAX_TERMS = 4
+"""Maximum number of English terms of one form; a form of several concepts collects the terms of all."""
+
+
+class Glossary(Struct, frozen=True):
+    """The glossary of one language."""
+
+    exact: dict[str, tuple[str, ...]]  # English terms by form: folded, words separated by single spaces
+    stemmed: dict[str, tuple[str, ...]]  # English terms by the stems of the form's words
+    spelled: frozenset[str]  # forms as written, with accents
+    function_words: frozenset[str]  # as written and without accents
+    longest: int  # of all forms, in words; for scripts without spaces, in characters
+
+
+def fold(word: str) -> str:
+    """Return a word in lower case without accents."""
+    if word.isascii():
+        return word.lower()
+    decomposed = unicodedata.normalize("NFD", word.lower().translate(_FOLDED))
+    return "".join(c for c in decomposed if not unicodedata.combining(c))
+
+
+@lru_cache(maxsize=1 << 12)
+def stem(word: str, language: str) -> str:
+    """Return the stem of a word without accents; the word if the language has no stemmer."""
+    stemmer = _stemmer(language)
+    return fold(stemmer.stem_word(word.lower())) if stemmer is not None else word
+
+
+@cache
+def _stemmer(language: str) -> SnowballStemmer | None:
+    return SnowballStemmer(_STEMMERS[language]) if language in _STEMMERS else None
+
+
+@cache
+def function_words(name: str) -> frozenset[str]:
+    """Return a list of function_words.toml: those of a language by its code, or another list by its name."""
+    data = tomllib.loads(files(__package__).joinpath("function_words.toml").read_text("utf-8"))
+    return frozenset(data[name].split())
+
+
+@cache
+def glossary(language: str) -> Glossary:
+    """Return the glossary of a language."""
+    column = 1 + list(LANGUAGES).index(language)
+    is_spaced = language in _STEMMERS
+    exact: dict[str, tuple[str, ...]] = {}
+    stemmed: dict[str, tuple[str, ...]] = {}
+    spelled: set[str] = set()
+    for row in files(__package__).joinpath("glossary.tsv").read_text("utf-8").splitlines()[1:]:
+        cells = row.split("\t")
+        terms = tuple(cells[0].split())
+        for form in filter(None, cells[column].split(",")):
+            spellings = _spellings(form, language)
+            spelled |= spellings
+            for spelling in spellings:
+                _add(exact, fold(spelling) if is_spaced else spelling, terms)
+                if is_spaced:
+                    parts = spelling.split()
+                    _add(stemmed, " ".join(stem(word, language) for word in parts), terms)
+                    _add(stemmed, " ".join(stem(fold(word), language) for word in parts), terms)
+    listed = function_words(language)
+    longest = max(form.count(" ") + 1 if is_spaced else len(form) for form in (*exact, *listed))
+    words = listed | frozenset(map(fold, listed)) if is_spaced else listed
+    return Glossary(exact, stemmed, frozenset(spelled), words, longest)
+
+
+def _spellings(form: str, language: str) -> set[str]:
+    """Return the spellings of a form: simplified characters, German umlauts, and Russian inflections.
+
+    These have a stem of their own: the present tense of verbs in -овать and the genitive plural of nouns in -ка.
+    """
+    if language == "zh":
+        return {form.translate(simplified())}
+    if language == "de":
+        return {form, form.translate(_UMLAUTS)}
+    if language == "ru" and form.endswith("овать"):
+        return {form, *(form[: -len("овать")] + ending for ending in ("ует", "уют", "уется", "уются"))}
+    if language == "ru" and len(form) > 4 and form.endswith("ка") and form[-3] not in _VOWELS:
+        return {form, f"{form[:-3]}ек" if form[-3] == "й" else f"{form[:-2]}{'ек' if form[-3] in 'жшч' else 'ок'}"}
+    return {form}
+
+
+def _add(table: dict[str, tuple[str, ...]], key: str, terms: tuple[str, ...]) -> None:
+    table[key] = tuple(dict.fromkeys((*table.get(key, ()), *terms)))[:_MAX_TERMS]
+
+
+@cache
+def simplified() -> dict[int, str]:
+    """Return the simplified Chinese character by the code point of the traditional one, for the glossary's characters."""
+    pairs = files(__package__).joinpath("traditional.txt").read_text("utf-8").split()
+    return {ord(pair[0]): pair[1] for pair in pairs}
+
+
+@cache
+def english_terms() -> frozenset[str]:
+    """Return the English words of the glossary and the English function words."""
+    rows = files(__package__).joinpath("glossary.tsv").read_text("utf-8").splitlines()[1:]
+    return function_words("english").union(*(row.split("\t")[0].split() for row in rows))
+
+
+LATIN = ("es", "pt", "fr", "de")
+MAX_CHARACTERS = 4000
+"""Maximum number of characters that are examined; the language of a question shows in its beginning."""
+
+CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{1,200}`", re.DOTALL)
+_LITERAL = re.compile(r"\"[^\"\n]{1,200}\"|(?<!\w)'[^'\n]{1,200}'(?!\w)")
+_WORD = re.compile(r"(?<![\w./\\@#$:<-])[^\W\d_]+(?:['’][^\W\d_]+)?(?![\w/\\@(=]|[.:][\w/])")
+_KANA, _HAN = re.compile(r"[\u3041-\u30ff\uff66-\uff9f]"), re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_HANGUL, _CYRILLIC = re.compile(r"[\uac00-\ud7a3]"), re.compile(r"[\u0400-\u04ff]+")
+_OWN_LETTERS = {"es": "ñ¿¡", "pt": "ãõ", "fr": "œ", "de": "ß"}
+
+_MIN_SHARE = 0.15
+"""Share of function words among the words; it is .3 to .5 in prose of these languages."""
+_MIN_KNOWN_SHARE = 0.4
+"""Share of words of the glossary and function words, if a short question has only one distinct function word."""
+
+
+def detect_language(text: str) -> str:
+    """Return the code of the language of a question; "" for English and all languages without a glossary."""
+    prose = CODE.sub(" ", text[:MAX_CHARACTERS])
+    if not prose.isascii():
+        prose = _LITERAL.sub(" ", prose) or prose
+    words = [word.lower().replace("’", "'") for word in _WORD.findall(prose)]
+    english = sum(word in function_words("english") for word in words)
+    if not prose.isascii() and (language := _by_script(prose, english)):
+        return language
+    return _by_function_words(prose, words)
+
+
+def _by_script(prose: str, english: int) -> str:
+    """Return the language of most words, if it shows in the script; `english` counts English function words."""
+    kana, han, hangul = len(_KANA.findall(prose)), len(_HAN.findall(prose)), len(_HANGUL.findall(prose))
+    cyrillic = sum(len(run) > 1 for run in _CYRILLIC.findall(prose))
+    counts = {"ko": hangul / 2, "ru": float(cyrillic), "ja" if 8 * kana >= han and kana else "zh": (kana + han) / 2}
+    language = max(counts, key=lambda name: counts[name])
+    return language if counts[language] >= max(1, english) else ""
+
+
+@cache
+def _distinctive(language: str) -> frozenset[str]:
+    """Return the function words of a language that are not English words, also without accents."""
+    words = function_words(language)
+    return (
+        (words | frozenset(map(fold, words))) - english_terms() - frozenset("c d j l m n s t y e o u os el la".split())
+    )
+
+
+def _by_function_words(prose: str, words: list[str]) -> str:
+    """Return the language with most function words and known words, if they are enough and more than English ones."""
+    parts = [part for word in words for part in word.split("'")]
+    found = {language: [w for w in parts if w in _distinctive(language)] for language in LATIN}
+    if prose.isascii() and not any(found.values()):
+        return ""
+    known = {language: sum(_is_known(w, language) for w in set(parts) - english_terms()) for language in LATIN}
+    scores = {
+        language: 2 * len(set(found[language])) + known[language] + any(c in prose for c in _OWN_LETTERS[language])
+        for language in LATIN
+    }
+    language = max(scores, key=lambda name: scores[name])
+    count, distinct = len(found[language]), len(set(found[language]))
+    english = sum(w in function_words("english") and w not in function_words(language) for w in parts)
+    if english and count <= english:
+        return ""
+    if distinct > 1:
+        return language if count >= _MIN_SHARE * len(parts) else ""
+    is_mostly_known = count + known[language] >= max(2, _MIN_KNOWN_SHARE * len(parts))
+    return language if is_mostly_known and (distinct or not prose.isascii()) else ""
+
+
+def _is_known(word: str, language: str) -> bool:
+    forms = glossary(language)
+    return fold(word) in forms.exact or stem(word, language) in forms.stemmed
+
 
 MIN_CONFIDENCE = 0.5
 """Share of translated words below which a warning asks for another language."""
