@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import structs
 
-from promptls.git import HistoryCache
+from promptls.git.history_cache import HistoryCache
 from promptls.graph.graph import Graph, GraphView
 from promptls.graph.imports import ImportResolvers
 from promptls.index import (
@@ -38,7 +38,7 @@ from promptls.mentions.completion.index import CompletionIndex
 from promptls.mentions.context import ClientContext, ResolveContext, Services
 from promptls.mentions.resolve import has_location_mentions, undefined_symbol_names
 from promptls.model import CancelToken, Mention
-from promptls.model.prompt_documents import is_prompt_document
+from promptls.model.files import is_prompt_document
 from promptls.prompt.language_model import LanguageModel, connect_language_model
 from promptls.prompt.recipes import (
     RecipeCollection,

@@ -24,8 +24,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from promptls.git.log import display_name, printable_line
-from promptls.git.statistics import CoChange, History, authors, co_changes, find_file_history
+from promptls.git.history import CoChange, History, authors, co_changes, display_name, find_file_history, printable_line
 from promptls.index import (
     IgnoreRules,
     Snapshot,

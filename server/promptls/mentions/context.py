@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from promptls.git import HistoryCache
+from promptls.git.history_cache import HistoryCache
 from promptls.graph.graph import GraphView
 from promptls.index import EditHistory, PatternMatches, Snapshot, SourceReader
 from promptls.knowledge.memory_store import MemoryStore

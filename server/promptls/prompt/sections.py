@@ -13,7 +13,7 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from promptls import git
+from promptls.git.history_cache import freshness_warning
 from promptls.knowledge import code_owners, rule_files
 from promptls.knowledge.memory_requests import relevant_entries
 from promptls.knowledge.project import project_overview
@@ -223,7 +223,7 @@ def _is_architectural(section: SectionContext) -> bool:
 def _freshness_problems(section: SectionContext) -> Iterator[Problem]:
     """Yield a problem for each root whose working tree is behind its upstream."""
     for root in section.context.snapshot.roots:
-        note = git.freshness_warning(section.context.services.git_history.freshness(root.path))
+        note = freshness_warning(section.context.services.git_history.freshness(root.path))
         if note is not None:
             yield Problem(note.text)
 

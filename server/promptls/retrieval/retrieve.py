@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from promptls.index import EXACT_MAX_ROWS, IndexReader, Snapshot
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.model import CancelToken, Item, Origin, Span
-from promptls.model.prompt_documents import is_prompt_document
+from promptls.model.files import is_prompt_document
 from promptls.retrieval import scorers
 from promptls.retrieval.candidates import (
     SEARCH_LIMITS,
