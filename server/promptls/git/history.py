@@ -330,10 +330,3 @@ def co_changes(history: History, name: str, min_support: int = MIN_SUPPORT, limi
     counts = Counter(other for names in shared for other in names if other != name)
     pairs = [CoChange(name, other, n, n / len(shared)) for other, n in counts.items() if n >= min_support]
     return tuple(sorted(pairs, key=lambda p: (-p.support * p.confidence, p.other))[:limit])
-
-
-def recent_subjects(history: History, name: str, limit: int = 10) -> tuple[str, ...]:
-    """Return the distinct subjects of the latest commits of a file, newest first."""
-    file = history.files.get(name)
-    subjects = (history.commits[i].subject for i in file.commits[:MAX_COMMITS_PER_FILE]) if file is not None else ()
-    return tuple(dict.fromkeys(filter(None, subjects)))[:limit]

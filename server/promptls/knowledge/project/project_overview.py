@@ -208,41 +208,10 @@ _GUIDES = re.compile(
 )
 _WORD_PATTERNS = {word: re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE) for word in OVERVIEW_WORDS}
 
-_FILE_PURPOSES = (
-    (re.compile(r"\b(?:code ?owners?|who (?:owns|maintains|is responsible for)|maintainers?|ownership)\b", re.IGNORECASE),
-     re.compile(r"codeowners|maintainers(?:\.\w+)?|owners", re.IGNORECASE)),
-    (re.compile(r"\b(?:read ?me|what is this (?:project|repo|repository|code ?base)|get(?:ting)? started)\b", re.IGNORECASE),
-     re.compile(r"readme(?:\.\w+)?", re.IGNORECASE)),
-    (re.compile(r"\b(?:licen[sc]ed?|licen[sc]ing)\b", re.IGNORECASE), re.compile(r"(?:licen[sc]e|copying)(?:\.\w+)?", re.IGNORECASE)),
-    (re.compile(r"\b(?:how (?:do i|to|can i) contribute|contributing|contribution guide)\b", re.IGNORECASE),
-     re.compile(r"contributing(?:\.\w+)?", re.IGNORECASE)),
-    (re.compile(r"\b(?:change ?log|release notes)\b", re.IGNORECASE),
-     re.compile(r"(?:change(?:s|log)|history|news|release[-_]?notes)(?:\.\w+)?", re.IGNORECASE)),
-    (re.compile(r"\b(?:report (?:a )?(?:security|vulnerabilit)\w*|security policy)\b", re.IGNORECASE),
-     re.compile(r"security(?:\.\w+)?", re.IGNORECASE)),
-)  # fmt: skip
-"""Pairs of patterns: questions about a purpose, and names of the files that serve it."""
-MAX_FILES_PER_PURPOSE = 5
-"""Maximum number of files added for one purpose."""
-
 
 def is_overview_question(question: str) -> bool:
     """Return true if a question contains one of `OVERVIEW_WORDS` as a whole word."""
     return any(pattern.search(question) for pattern in _WORD_PATTERNS.values())
-
-
-def files_by_purpose(snapshot: Snapshot, question: str) -> tuple[str, ...]:
-    """Return absolute paths of files that a question refers to by purpose, outermost first.
-
-    For example, "who owns …" refers to CODEOWNERS.
-    """
-    paths: dict[str, None] = {}
-    basenames = snapshot.basenames
-    for topic, file_name in _FILE_PURPOSES:
-        if topic.search(question):
-            matching = [p for base in filter(file_name.fullmatch, basenames) for p in basenames[base]]
-            paths |= dict.fromkeys(outermost(matching)[:MAX_FILES_PER_PURPOSE])
-    return tuple(paths)
 
 
 def overview_entries(sources: SourceReader, facts: Sequence[ProjectFacts] = ()) -> tuple[SectionEntry, ...]:
