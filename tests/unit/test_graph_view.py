@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from test_graph_resolve import PACKAGES, SHOP
 
 from graphkit import all_refs, calls, edges, ref_of, short_name, view_of
@@ -166,6 +167,40 @@ def laws(view: GraphView) -> None:
         for edge in view.incoming(place):
             assert edge.target == place
             assert any(edge.target == e.target and edge.type == e.type for e in view.outgoing(edge.source)), edge
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        (
+            "-- pkg/__init__.py --\nfrom .a import f\n-- pkg/a.py --\ndef f(): ...\n-- use.py --\nimport pkg\nfrom pkg import f as g\n"
+            "def h():\n    from pkg.a import f\n-- other.py --\nfrom elsewhere import f\n",
+            "pkg/a.py:f",
+            ["pkg/__init__.py:1", "use.py:2", "use.py:4"],
+        ),
+        (
+            "-- src/a.ts --\nexport default class A {}\n-- src/b.ts --\nexport default class A {}\n"
+            "-- src/index.ts --\nexport { default as A } from './a'\n-- src/use.ts --\nimport B from './a'\nimport type { A } from './index'\n",
+            "src/a.ts:A",
+            ["src/index.ts:1", "src/use.ts:1", "src/use.ts:2"],
+        ),
+        (
+            "-- Cargo.toml --\n[package]\nname = 'x'\n-- src/lib.rs --\nmod a;\npub use crate::a::{f, g as h};\n-- src/a.rs --\npub fn f() {}\n"
+            "pub fn g() {}\n",
+            "src/a.rs:g",
+            ["src/lib.rs:2"],
+        ),
+        (
+            "-- src/x/A.java --\npackage x;\npublic class A {}\n-- src/y/B.java --\npackage y;\nimport x.A;\nclass B {}\n",
+            "src/x/A.java:A",
+            ["src/y/B.java:2"],
+        ),
+    ],
+    ids=["python", "typescript", "rust", "java"],
+)
+def test_imports_of_a_definition(tmp_path: Path, text: str, name: str, expected: list[str]) -> None:
+    view = view_of(text, tmp_path)
+    assert [f"{view.snapshot.label(e.path)}:{e.line + 1}" for e in view.import_uses(ref_of(view, name))] == expected
 
 
 def test_edges_are_equal_from_both_ends(tmp_path: Path) -> None:

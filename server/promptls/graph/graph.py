@@ -474,6 +474,33 @@ class GraphView:
                     out.add((path, local))
         return out
 
+    def import_uses(self, ref: OutlineRef, files: int = MAX_FILES_PER_NODE) -> tuple[Edge, ...]:
+        """Return the imports of a definition by name, re-exports included, nearest files first.
+
+        The source of an edge is the importing file, even if the import is in a function.
+
+        Args:
+            ref: The definition.
+            files: Maximum number of importing files that are searched.
+        """
+        symbol = self.symbol(ref)
+        if symbol is None or not symbol.name or (symbol.kind in REPEATED_KINDS and symbol.parent >= 0):
+            return ()
+        versions = name_lookup.equivalent_definitions(self.snapshot, ref)
+        own = {path for path, _ in versions}
+        named = set(self._references.files_with(IMPORT + symbol.name.lower())) - own
+        default = set(self._references.files_with(IMPORT + "default")) - own - named
+        paths = [path for group in (named, default) for path in self._nearest_files(group, ref[0], files)]
+        uses: list[Edge] = []
+        for path in paths[:files]:
+            entry = self.snapshot.files[path]
+            for imported in entry.outline.imports if entry.outline else ():
+                if not imported.names or not {symbol.name, "default"}.isdisjoint(imported.names):
+                    targets = map(self.resolver.resolve_target, self.resolver.imports.targets(entry, imported))
+                    if any(isinstance(target, Resolution) and target.ref in versions for target in targets):
+                        uses.append(Edge((path, -1), ref, "imports", CERTAINTY["import"], path, imported.line))
+        return tuple(uses)
+
     def popularity(self, ref: OutlineRef) -> int:
         """Return the number of files that mention the name of a node, regardless of the target."""
         symbol = self.symbol(ref)

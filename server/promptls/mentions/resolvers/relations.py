@@ -36,6 +36,10 @@ MAX_CALL_PATHS = 3
 CONTEXT_LINES = 2
 """Lines shown around a reference that is outside of every definition."""
 
+MAX_IMPORT_LINES = 20
+"""Maximum number of lines of an import that are shown, up to the line with the name."""
+
+_WORD = re.compile(r"\w+")
 _PATH_SEPARATOR = re.compile(r"(?<!\.)\.\.(?!\.)")
 _LIMITATION = "(syntactic analysis)"
 
@@ -102,7 +106,7 @@ def resolve_implementations(mention: Mention, context: ResolveContext) -> Mentio
 
 
 def resolve_usages(mention: Mention, context: ResolveContext) -> MentionOutcome:
-    """Resolve "@usages:name" to the definitions that use it, or to lines outside of definitions."""
+    """Resolve "@usages:name" to the definitions that use it, or to lines outside of definitions, such as imports."""
     refs = _find_definitions(mention, context, full_argument(mention))
     if isinstance(refs, MentionOutcome):
         return refs
@@ -111,8 +115,8 @@ def resolve_usages(mention: Mention, context: ResolveContext) -> MentionOutcome:
     count = 0
     for ref in refs:
         names = used_names(view, [ref])
-        for edge in view.incoming(ref):
-            if edge.type in ("calls", "inherits", "implements", "uses") and edge.weight >= MIN_CERTAINTY:
+        for edge in (*view.incoming(ref), *view.import_uses(ref)):
+            if edge.type in ("calls", "inherits", "implements", "uses", "imports") and edge.weight >= MIN_CERTAINTY:
                 count += 1
                 item = _item(view, edge.source, edge, context, names)
                 if item is not None and len(items) < MAX_ITEMS:
@@ -289,4 +293,8 @@ def _item(
     if edge is None or not isinstance(view_text, FileText):
         return None
     span = Span(max(0, edge.line - CONTEXT_LINES), min(len(view_text.lines), edge.line + CONTEXT_LINES + 1))
+    if edge.type == "imports":
+        shown = view_text.lines[edge.line : edge.line + MAX_IMPORT_LINES]
+        named = next((n for n, line in enumerate(shown) if not names.isdisjoint(_WORD.findall(line))), 0)
+        span = Span(edge.line, edge.line + named + 1)
     return Item(ref[0], span, "text", Origin.MENTION, 1.0)
