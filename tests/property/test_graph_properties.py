@@ -11,7 +11,7 @@ from graphkit import all_refs
 from promptls.graph.graph import Graph, GraphView
 from promptls.graph.imports import ImportResolver
 from promptls.graph.targets import resolve_target
-from promptls.graph.traversal import call_paths, callees, find_neighbors
+from promptls.graph.traversal import call_paths, find_neighbors, successors
 from promptls.index.snapshot import Snapshot, with_files
 from promptls.index.syntax.parse import parse_source
 from promptls.knowledge.project.file_kind import layer_of
@@ -130,7 +130,7 @@ def test_call_paths_are_shortest_paths_of_calls(texts: dict[str, str], data: st.
     found = call_paths(view, [source], [target])
     for path in found:
         assert (path[0], path[-1]) == (source, target)
-        assert all(step in callees(view, one) for one, step in pairwise(path))
+        assert all(step in successors(view, one) for one, step in pairwise(path))
     distance = _distance(view, source, target)
     assert {len(path) for path in found} == (set() if distance is None else {distance + 1})
 
@@ -140,7 +140,7 @@ def _distance(view: GraphView, source: tuple[str, int], target: tuple[str, int])
     while level:
         if target in level:
             return steps
-        level = [n for ref in level for n in callees(view, ref) if n not in seen and not seen.add(n)]  # type: ignore[func-returns-value]
+        level = [n for ref in level for n in successors(view, ref) if n not in seen and not seen.add(n)]  # type: ignore[func-returns-value]
         steps += 1
     return None
 

@@ -134,6 +134,35 @@ def test_shortest_call_paths(tmp_path: Path) -> None:
     assert paths(view, "b.py:end", "b.py:end") == [["end"]]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "-- a.py --\ndef f():\n    def inner():\n        g()\n    return inner\ndef g(): ...\n",
+            ["f", "f.inner", "g"],
+        ),
+        (
+            "-- a.tsx --\nexport const f = () => {\n  const onClick = () => { g() }\n  return <b onClick={onClick}/>\n}\nfunction g() {}\n",
+            ["f", "f.onClick", "g"],
+        ),
+        (
+            "-- a.py --\ndef f():\n    class Handler:\n        def get(self):\n            g()\n    return Handler\ndef g(): ...\n",
+            ["f", "f.Handler.get", "g"],
+        ),
+        (
+            "-- a.py --\ndef f():\n    wrap()\ndef wrap():\n    def inner():\n        g()\n    run(inner)\ndef g(): ...\n",
+            ["f", "wrap", "wrap.inner", "g"],
+        ),
+    ],
+    ids=["returned function", "callback", "local class", "in the middle of a path"],
+)
+def test_call_path_continues_in_nested_functions(tmp_path: Path, text: str, expected: list[str]) -> None:
+    view = view_of(text, tmp_path)
+    name = text.partition(" --")[0].removeprefix("-- ")
+    assert paths(view, f"{name}:f", f"{name}:g") == [expected]
+    assert paths(view, f"{name}:g", f"{name}:f") == []
+
+
 def test_paths_of_equal_length_are_sorted(tmp_path: Path) -> None:
     text = (
         "-- a.py --\ndef a():\n    d(); c(); b()\n"

@@ -1,7 +1,7 @@
 """Traversal of the graph: call paths, ranked neighbors, and the results of promptls/graph.
 
 Call paths are found by bidirectional breadth-first search over "calls" edges.  A call of a type continues in its
-constructor.  The search is bounded by visited nodes and path length, and deterministic.
+constructor, and a function in the functions that it contains.  The search is bounded by visited nodes and path length, and deterministic.
 
 Neighbors are ranked so that hubs do not dominate.  The score of a neighbor is a fraction of its parent's score: factor
 of the edge type × certainty of the edge.  It is divided by 1 + log10 of the number of such edges, and by 1 + log10 of the
@@ -10,7 +10,7 @@ number of mentioning files.  All functions are pure functions of a graph view.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from math import log10
 
 from promptls.graph.graph import GraphView
@@ -55,10 +55,10 @@ def call_paths(
         if token is not None:
             token.check()
         if len(forward_level) <= len(backward_level):
-            forward_level = _next_level(forward_level, forward, lambda ref: callees(view, ref))
+            forward_level = _next_level(forward_level, forward, lambda ref: successors(view, ref))
             meeting = [ref for ref in forward_level if ref in backward]
         else:
-            backward_level = _next_level(backward_level, backward, lambda ref: callers(view, ref))
+            backward_level = _next_level(backward_level, backward, lambda ref: predecessors(view, ref))
             meeting = [ref for ref in backward_level if ref in forward]
         if meeting:
             paths = [
@@ -131,6 +131,49 @@ def callers(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
     if symbol is not None and symbol.kind == "constructor" and symbol.parent >= 0:
         out.append((ref[0], symbol.parent))
     return sorted(set(out))
+
+
+def successors(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
+    """Return the nodes in which a call path continues: the callees, and the functions that a function contains.
+
+    A nested function often has no call: it is passed as a callback, or returned.
+    """
+    return sorted({*callees(view, ref), *_nested_callables(view, ref)})
+
+
+def predecessors(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
+    """Return the callers of a definition, and for a nested function the function that contains it."""
+    return sorted({*callers(view, ref), *_enclosing_callable(view, ref)})
+
+
+def _nested_callables(view: GraphView, ref: OutlineRef) -> Iterator[OutlineRef]:
+    """Yield the outermost callables inside a callable, also in its local types."""
+    symbol, file_symbols = view.symbol(ref), view.file_symbols(ref[0])
+    if symbol is None or file_symbols is None or symbol.kind not in CALLABLE_KINDS:
+        return
+    waiting = list(file_symbols.children.get(ref[1], ()))
+    while waiting:
+        index = waiting.pop()
+        kind = file_symbols.symbols[index].kind
+        if kind in CALLABLE_KINDS:
+            yield ref[0], index
+        elif kind in TYPE_KINDS:
+            waiting += file_symbols.children.get(index, ())
+
+
+def _enclosing_callable(view: GraphView, ref: OutlineRef) -> Iterator[OutlineRef]:
+    """Yield the callable that `_nested_callables` leads from, if there is one."""
+    symbol = view.symbol(ref)
+    if symbol is None or symbol.kind not in CALLABLE_KINDS:
+        return
+    index = symbol.parent
+    while (outer := view.symbol((ref[0], index))) is not None:
+        if outer.kind in CALLABLE_KINDS:
+            yield ref[0], index
+            return
+        if outer.kind not in TYPE_KINDS:
+            return
+        index = outer.parent
 
 
 OUTGOING_FACTORS: Mapping[EdgeType, float] = {
