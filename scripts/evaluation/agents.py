@@ -37,7 +37,7 @@ from promptls.engine import Engine
 from promptls.mcp.params import GetContextParams, SearchCodeParams
 from promptls.mcp.tools import get_context, search_code
 from promptls.model import CancelToken
-from promptls.retrieval import RetrievalStrategy
+from promptls.retrieval.retrieve import RetrievalStrategy
 
 LIMIT = 100_000
 """Tokens after which an agent gives up."""

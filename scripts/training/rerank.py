@@ -30,7 +30,7 @@ from promptls.prompt.context import implicit
 from promptls.prompt.context.query_understanding import understand_query
 from promptls.prompt.options import RecipeOptions, RequestOptions, resolve_options
 from promptls.prompt.packing import rerank
-from promptls.retrieval import RetrievalStrategy
+from promptls.retrieval.retrieve import RetrievalStrategy
 
 WEIGHTS = Path(rerank.__file__).with_name("rerank.json")
 BUDGET = 8000

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import structs
 
-from promptls.git import HistoryCache
+from promptls.git.history_cache import HistoryCache
 from promptls.graph.graph import Graph, GraphView
 from promptls.graph.imports import ImportResolvers
 from promptls.index import (
@@ -30,15 +30,15 @@ from promptls.index import (
     tokenize,
     tune_for_latency,
 )
-from promptls.knowledge.memory import MemoryStore
-from promptls.knowledge.project import ProjectIndex, project_header
-from promptls.knowledge.project.facts import ProjectHeader
+from promptls.knowledge.memory_store import MemoryStore
+from promptls.knowledge.project.facts import ProjectHeader, project_header
+from promptls.knowledge.project.project_index import ProjectIndex
 from promptls.mentions.anchor_store import AnchorStore
 from promptls.mentions.completion.index import CompletionIndex
 from promptls.mentions.context import ClientContext, ResolveContext, Services
 from promptls.mentions.resolve import has_location_mentions, undefined_symbol_names
 from promptls.model import CancelToken, Mention
-from promptls.model.prompt_documents import is_prompt_document
+from promptls.model.files import is_prompt_document
 from promptls.prompt.language_model import LanguageModel, connect_language_model
 from promptls.prompt.recipes import (
     RecipeCollection,
@@ -48,8 +48,8 @@ from promptls.prompt.recipes import (
     recipes_in_workspace,
 )
 from promptls.prompt.rendering.boundary_key import boundary_key
-from promptls.retrieval import RetrievalStrategy
 from promptls.retrieval.query_expansion import Cooccurrence
+from promptls.retrieval.retrieve import RetrievalStrategy
 from promptls.settings import Settings, cache_directory, config_file, user_settings
 from promptls.team.client import TeamClient
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from conftest import git
 from promptls.graph.graph import Graph
 from promptls.graph.imports import ImportResolver
-from promptls.knowledge.memory import MemoryStore
+from promptls.knowledge.memory_store import MemoryStore
 from promptls.lsp.features.diagnostics import diagnostic_code
 from promptls.mentions.context import ClientContext, ResolveContext, Services
 from promptls.model import FileText, Item, MentionOutcome, Span

@@ -17,17 +17,8 @@ from promptls.index.files.read import FileLimits
 from promptls.index.files.uris import to_uri
 from promptls.index.search.analyzer import tokenize
 from promptls.index.snapshot import Snapshot, SourceReader
-from promptls.knowledge.memory import (
-    InvalidEntry,
-    MemoryEntry,
-    MemoryRequest,
-    MemoryResult,
-    MemoryStore,
-    perform,
-    rank_entries,
-    relevant_entries,
-    user_data_dir,
-)
+from promptls.knowledge.memory_requests import MemoryRequest, MemoryResult, perform, rank_entries, relevant_entries
+from promptls.knowledge.memory_store import InvalidEntry, MemoryEntry, MemoryStore, user_data_dir
 from promptls.mentions.context import ResolveContext, Services
 from promptls.mentions.resolve import resolve_mentions
 from promptls.model import MentionOutcome, Root, SectionEntry
@@ -300,7 +291,7 @@ def test_change_with_same_size_and_time_is_detected(shop: Shop) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from promptls.knowledge.memory import EntryDraft, MemoryStore
+from promptls.knowledge.memory_store import EntryDraft, MemoryStore
 memory = MemoryStore(Path(sys.argv[1]))
 for i in range(15):
     memory.add(EntryDraft(category="rule", title=f"{sys.argv[2]} {i}", content="x"))
@@ -320,7 +311,7 @@ def test_concurrent_writers_lose_nothing(shop: Shop) -> None:
 ENDLESS = """
 import sys
 from pathlib import Path
-from promptls.knowledge.memory import EntryDraft, MemoryStore
+from promptls.knowledge.memory_store import EntryDraft, MemoryStore
 memory = MemoryStore(Path(sys.argv[1]))
 for i in range(1000):
     print(memory.add(EntryDraft(category="rule", title=f"T{i}", content="x" * 500)).entries[0].id, flush=True)

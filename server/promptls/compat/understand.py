@@ -11,8 +11,8 @@ import re
 from promptls.compat import markdown
 from promptls.compat.markdown import block_quote
 from promptls.graph import markdown as graph_markdown
-from promptls.graph.traversal import queries
-from promptls.knowledge import project
+from promptls.graph import traversal
+from promptls.knowledge.project.facts import project_header
 from promptls.model import SectionEntry
 from promptls.prompt.layouts import Chat, MessageParts, PromptContent, arrange_messages
 from promptls.prompt.profile import ProfileHooks, read_profile
@@ -36,9 +36,9 @@ def graph_section(section: SectionContext) -> SectionNotes:
     """Section "graph": the nodes that match the question and all their neighbors, as Markdown."""
     view = section.context.graph
     facts = section.context.services.projects.get(section.context.sources, section.context.index_complete)
-    header = project.project_header(facts[0]) if len(facts) == 1 else queries.NO_HEADER
+    header = project_header(facts[0]) if len(facts) == 1 else traversal.NO_HEADER
     question, token = section.intent.query.text, section.context.token
-    result = queries.graph_for_query(view, question, header, SEED_NODES, all_edges=True, token=token)
+    result = traversal.graph_for_query(view, question, header, SEED_NODES, all_edges=True, token=token)
     return SectionNotes((SectionEntry(graph_markdown.render_graph(result)),))
 
 

@@ -10,18 +10,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from promptls.git import HistoryCache
+from promptls.git.history_cache import HistoryCache
 from promptls.graph.graph import GraphView
 from promptls.index import EditHistory, PatternMatches, Snapshot, SourceReader
-from promptls.knowledge.memory import MemoryStore
-from promptls.knowledge.project import ProjectIndex
+from promptls.knowledge.memory_store import MemoryStore
+from promptls.knowledge.project.project_index import ProjectIndex
 from promptls.mentions.anchor_store import DocumentAnchors
 from promptls.mentions.completion.index import CompletionIndex, PathIndex, SymbolIndex
 from promptls.mentions.resolution_cache import ResolutionCache
 from promptls.model import CancelToken, Span
-from promptls.retrieval import RetrievalIndex, RetrievalStrategy
 from promptls.retrieval.query_expansion import Cooccurrence
-from promptls.retrieval.team import TeamSource
+from promptls.retrieval.retrieve import RetrievalIndex, RetrievalStrategy
+from promptls.retrieval.team_source import TeamSource
 
 
 class EditorDiagnostic(Struct, frozen=True):

@@ -201,7 +201,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
     MentionKind(
         "usages",
         ("@usages:Money",),
-        "Usages of a symbol: calls, subtypes, type annotations.",
+        "Usages of a symbol: calls, subtypes, type annotations, imports.",
         relations.resolve_usages,
         argument="required",
         aliases=("references", "refs"),

@@ -8,7 +8,7 @@ from promptls.index import VIRTUAL_SCHEME, split_lines
 from promptls.languages import language_of
 from promptls.mentions.context import ResolveContext
 from promptls.model import FileEntry, FileText, Item, Origin, Outline, Span, encode_outline
-from promptls.retrieval.team import TeamFile, TeamHit, TeamRepository
+from promptls.retrieval.team_source import TeamFile, TeamHit, TeamRepository
 from promptls.util.hashing import content_hash
 
 MAX_LINES = 200_000

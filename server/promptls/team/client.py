@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from promptls.index import StoreIdentity
 from promptls.model import Problem, Span
 from promptls.retrieval.query import Query
-from promptls.retrieval.team import (
+from promptls.retrieval.team_source import (
     EmbedQuery,
     PendingAnswer,
     TeamAnswer,

@@ -6,10 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
-from promptls.git.statistics import History
+from promptls.git.history import History
 from promptls.index import SourceReader
-from promptls.knowledge import project
-from promptls.knowledge.memory import MemoryEntry, rank_entries
+from promptls.knowledge.memory_requests import rank_entries
+from promptls.knowledge.memory_store import MemoryEntry
+from promptls.knowledge.project import project_overview
 from promptls.model import SectionEntry
 from promptls.prompt.section_types import SectionContext, SectionNotes
 
@@ -52,7 +53,7 @@ def _indent(text: str) -> str:
 
 def overview_section(section: SectionContext) -> SectionNotes:
     """Section "overview": common files for a question about the whole project, or if retrieval finds nothing."""
-    general = project.is_overview_question(section.intent.query.text)
+    general = project_overview.is_overview_question(section.intent.query.text)
     if not section.intent.about_codebase or not (general or section.retrieval_empty):
         return SectionNotes()
     return SectionNotes(common_files(section.context.sources))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from promptls.git import revisions
-from promptls.knowledge.project.layers import LAYER_DESCRIPTIONS, layer_of
+from promptls.knowledge.project.file_kind import LAYER_DESCRIPTIONS, layer_of
 from promptls.mentions.completion.fuzzy import MatchTier
 from promptls.mentions.completion.index import fold_case
 from promptls.mentions.completion.items import CompletionQuery

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from math import prod
 
 from promptls.index import VIRTUAL_SCHEME, Snapshot, match_globs, secret_reason
-from promptls.knowledge.project.layers import layer_of
-from promptls.knowledge.rules.filters import MAX_GLOBS, expand_braces
+from promptls.knowledge.project.file_kind import layer_of
+from promptls.knowledge.rule_filters import MAX_GLOBS, expand_braces
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.outcomes.constructors import included, refused, unresolved, virtual_item
 from promptls.mentions.path_lookup import access_denied_reason, files_below, find_roots, resolve_folders, split_root

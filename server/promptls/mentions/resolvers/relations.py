@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from promptls.graph.definitions import definition_item, tests_of, used_names
+from promptls.graph.definitions import definition_item, find_tests_named_after, tests_of, used_names
 from promptls.graph.graph import GraphView
 from promptls.graph.nodes import Edge
 from promptls.graph.resolution.name_lookup import equivalent_definitions
-from promptls.graph.test_names import find_tests_named_after
-from promptls.graph.traversal.call_paths import MIN_CERTAINTY, call_paths, callables_in, callees, callers
+from promptls.graph.traversal import MIN_CERTAINTY, call_paths, callables_in, callees, callers
 from promptls.index import OutlineRef
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.mentions.context import ResolveContext
@@ -37,6 +36,10 @@ MAX_CALL_PATHS = 3
 CONTEXT_LINES = 2
 """Lines shown around a reference that is outside of every definition."""
 
+MAX_IMPORT_LINES = 20
+"""Maximum number of lines of an import that are shown, up to the line with the name."""
+
+_WORD = re.compile(r"\w+")
 _PATH_SEPARATOR = re.compile(r"(?<!\.)\.\.(?!\.)")
 _LIMITATION = "(syntactic analysis)"
 
@@ -103,7 +106,7 @@ def resolve_implementations(mention: Mention, context: ResolveContext) -> Mentio
 
 
 def resolve_usages(mention: Mention, context: ResolveContext) -> MentionOutcome:
-    """Resolve "@usages:name" to the definitions that use it, or to lines outside of definitions."""
+    """Resolve "@usages:name" to the definitions that use it, or to lines outside of definitions, such as imports."""
     refs = _find_definitions(mention, context, full_argument(mention))
     if isinstance(refs, MentionOutcome):
         return refs
@@ -112,8 +115,8 @@ def resolve_usages(mention: Mention, context: ResolveContext) -> MentionOutcome:
     count = 0
     for ref in refs:
         names = used_names(view, [ref])
-        for edge in view.incoming(ref):
-            if edge.type in ("calls", "inherits", "implements", "uses") and edge.weight >= MIN_CERTAINTY:
+        for edge in (*view.incoming(ref), *view.import_uses(ref)):
+            if edge.type in ("calls", "inherits", "implements", "uses", "imports") and edge.weight >= MIN_CERTAINTY:
                 count += 1
                 item = _item(view, edge.source, edge, context, names)
                 if item is not None and len(items) < MAX_ITEMS:
@@ -290,4 +293,8 @@ def _item(
     if edge is None or not isinstance(view_text, FileText):
         return None
     span = Span(max(0, edge.line - CONTEXT_LINES), min(len(view_text.lines), edge.line + CONTEXT_LINES + 1))
+    if edge.type == "imports":
+        shown = view_text.lines[edge.line : edge.line + MAX_IMPORT_LINES]
+        named = next((n for n, line in enumerate(shown) if not names.isdisjoint(_WORD.findall(line))), 0)
+        span = Span(edge.line, edge.line + named + 1)
     return Item(ref[0], span, "text", Origin.MENTION, 1.0)

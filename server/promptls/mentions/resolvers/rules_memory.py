@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from promptls.knowledge import rules
-from promptls.knowledge.memory import relevance
+from promptls.knowledge import memory_requests, rule_files
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.outcomes.constructors import included, unresolved, virtual_item
 from promptls.mentions.path_lookup import access_denied_reason
@@ -14,7 +13,7 @@ from promptls.util.text.plural import plural
 def resolve_rules(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve "@rules" to the rule files that apply to the open documents."""
     documents = [path for path in (context.client.active_document, *context.client.open_documents) if path]
-    rule_set = rules.collect_rules(context.sources, documents)
+    rule_set = rule_files.collect_rules(context.sources, documents)
     items: list[Item] = []
     for path in dict.fromkeys(rule.path for rule in rule_set.active):
         view = context.sources.read(path, explicit=True)
@@ -35,10 +34,10 @@ def resolve_memory(mention: Mention, context: ResolveContext) -> MentionOutcome:
     if not entries:
         return empty
     if mention.target:
-        entries = [hit.entry for hit in relevance.search_entries(entries, mention.target)]
+        entries = [hit.entry for hit in memory_requests.search_entries(entries, mention.target)]
         if not entries:
             return unresolved(mention, f'No memory entry matches "{mention.target}".')
-    text = "\n".join(relevance.format_entry(entry) for entry in entries)
+    text = "\n".join(memory_requests.format_entry(entry) for entry in entries)
     return included(
         mention, [virtual_item(context, "memory", text, "memory")], f"{plural(len(entries), 'entry', 'entries')}."
     )

@@ -13,8 +13,8 @@ from promptls.mentions.context import ResolveContext
 from promptls.mentions.outcomes.constructors import included, item_for_lines, refused, unresolved
 from promptls.mentions.path_lookup import files_in_scope, sort_by_proximity
 from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Problem, Span
-from promptls.retrieval import retrieve
 from promptls.retrieval.query import parse_query
+from promptls.retrieval.retrieve import retrieve
 from promptls.util.text.plural import plural
 from promptls.util.text.regex import Regex, RegexError
 

@@ -12,7 +12,7 @@ from promptls.mentions.syntax.grammar import full_argument
 from promptls.mentions.team_documents import add_file, add_hits, whole
 from promptls.model import Item, Mention, MentionOutcome, Origin, Problem
 from promptls.retrieval.query import parse_query
-from promptls.retrieval.team import TeamFile, TeamRepository, TeamSource
+from promptls.retrieval.team_source import TeamFile, TeamRepository, TeamSource
 from promptls.util.text.plural import plural
 
 MAX_REGIONS = 12

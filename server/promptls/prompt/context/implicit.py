@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.graph.search import search_nodes
+from promptls.graph.node_search import search_nodes
 from promptls.mentions.context import ResolveContext
 from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.context.explicit import locate_item
@@ -31,8 +31,8 @@ from promptls.prompt.rendering.definition_outline import outline_definitions
 from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.scoring import CorpusStatistics, RetrievedItem, ScoringQuery, apply_boosts, score_items
-from promptls.retrieval import retrieve, score_first_stage
 from promptls.retrieval.query import Query
+from promptls.retrieval.retrieve import retrieve, score_first_stage
 
 MIN_ITEMS, MIN_ITEMS_PER_TOKEN = 12, 1 / 250
 """Items that are read at least: a constant, plus a number for each token of the budget."""

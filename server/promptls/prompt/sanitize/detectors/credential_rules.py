@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -14,11 +13,7 @@ from promptls.util.decode import convert
 
 if TYPE_CHECKING:
     import re2
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from promptls.util.toml import tomllib
 
 TABLE = "credential_patterns.toml"
 

@@ -6,7 +6,6 @@ The shapes are data, in token_patterns.toml.  One index finds those that a text 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from functools import cache, cached_property
 from importlib.resources import files
@@ -20,11 +19,7 @@ from promptls.util.decode import convert
 
 if TYPE_CHECKING:
     import re2
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from promptls.util.toml import tomllib
 
 TABLE = "token_patterns.toml"
 
