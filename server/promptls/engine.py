@@ -33,7 +33,7 @@ from promptls.index import (
 from promptls.knowledge.memory import MemoryStore
 from promptls.knowledge.project import ProjectIndex, project_header
 from promptls.knowledge.project.facts import ProjectHeader
-from promptls.mentions.anchor_store import AnchorStore
+from promptls.mentions.anchors import AnchorStore
 from promptls.mentions.completion.index import CompletionIndex
 from promptls.mentions.context import ClientContext, ResolveContext, Services
 from promptls.mentions.resolve import has_location_mentions, undefined_symbol_names

@@ -9,8 +9,8 @@ import pytest
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.extent import MAX_TOKENS, find_mentions
 from promptls.mentions.resolve import resolve_mentions
-from promptls.mentions.syntax.line_syntax import parse_lines
-from promptls.mentions.syntax.symbol_spelling import spellings
+from promptls.mentions.resolvers.symbol import spellings
+from promptls.mentions.syntax.grammar import parse_lines
 from workspaces import context_of, snapshot_of
 
 SHOP = """

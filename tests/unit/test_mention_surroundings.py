@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from promptls.mentions.outcomes.text import text_warnings
+from promptls.mentions.lookalikes import text_warnings, words_in_code
 from promptls.mentions.resolve import parse_mentions, resolve_message
 from promptls.mentions.syntax.code_ranges import code_ranges
-from promptls.mentions.syntax.surroundings import words_in_code
 from workspaces import context_of, snapshot_of
 
 CODE = [

@@ -7,7 +7,7 @@ from promptls.api.messages.client_context import decode_client_context
 from promptls.api.messages.params import InvalidParams, Json
 from promptls.api.messages.results import encode_mentions
 from promptls.engine import Engine
-from promptls.mentions.outcomes.text import text_warnings
+from promptls.mentions.lookalikes import text_warnings
 from promptls.mentions.resolve import parse_mentions
 from promptls.model import CancelToken
 from promptls.prompt.budget import BudgetRequest

@@ -16,8 +16,7 @@ from promptls.api.messages.client_context import decode_client_context
 from promptls.api.messages.params import Json
 from promptls.engine import Engine
 from promptls.lsp.documents import OpenDocuments, PromptDocument
-from promptls.mentions.context import ResolveContext
-from promptls.mentions.resolution_cache import ResolutionCache
+from promptls.mentions.context import ResolutionCache, ResolveContext
 from promptls.mentions.syntax.lexer import token_at_end
 from promptls.model import CancelToken, MentionOutcome, Span
 from promptls.prompt.assemble import PromptItem

@@ -44,7 +44,7 @@ from promptls.mcp.regions import (
 )
 from promptls.mentions.context import ClientContext, ResolveContext
 from promptls.mentions.resolve import parse_mentions, resolve_mentions
-from promptls.mentions.syntax.format import format_argument_mention
+from promptls.mentions.syntax.grammar import format_argument_mention
 from promptls.model import CancelToken, MentionOutcome
 
 MAX_OMITTED = 10

@@ -26,25 +26,35 @@ from promptls.mentions.path_lookup import (
     split_root,
 )
 from promptls.mentions.registry import registry
-from promptls.mentions.resolvers.symbol import Definition, candidate_names, filter_matching, refs_named, split_scope
-from promptls.mentions.syntax.characters import differs_in_script, is_cased, is_symbol, is_uncased_letter
+from promptls.mentions.resolvers.symbol import (
+    Definition,
+    Spelling,
+    candidate_names,
+    filter_matching,
+    refs_named,
+    spellings,
+    split_scope,
+)
 from promptls.mentions.syntax.grammar import (
     is_explicit_reference,
     kind_prefix,
     located_mention,
+    parse_lines,
     parse_part,
     parse_token,
 )
-from promptls.mentions.syntax.lexer import scan_mentions
-from promptls.mentions.syntax.line_syntax import parse_lines
-from promptls.mentions.syntax.symbol_spelling import Spelling, spellings
-from promptls.mentions.syntax.token import (
+from promptls.mentions.syntax.lexer import (
     QUOTED_CHAR,
     TOOL_PREFIXES,
     MentionToken,
     continues_name,
     default_length,
+    differs_in_script,
+    is_cased,
+    is_symbol,
+    is_uncased_letter,
     read_token,
+    scan_mentions,
     trimmed_length,
 )
 from promptls.model import Mention, Root

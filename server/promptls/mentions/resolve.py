@@ -22,8 +22,7 @@ from promptls.mentions.anchors import ANCHORED_KINDS
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.extent import find_mentions
 from promptls.mentions.kinds import LOCATION_ARGUMENTS, KindRegistry, MentionKind
-from promptls.mentions.outcomes.other_tools import hash_words
-from promptls.mentions.outcomes.text import doubtful_mentions, keyword_as_text, path_as_text
+from promptls.mentions.lookalikes import doubtful_mentions, hash_words, keyword_as_text, path_as_text, words_in_code
 from promptls.mentions.registry import BUILT_IN, registry
 from promptls.mentions.resolvers.symbol import split_name
 from promptls.mentions.syntax.code_ranges import CodeRanges, code_ranges
@@ -34,8 +33,7 @@ from promptls.mentions.syntax.grammar import (
     parse,
     strip_mentions,
 )
-from promptls.mentions.syntax.surroundings import words_in_code
-from promptls.mentions.syntax.token import SIGNS
+from promptls.mentions.syntax.lexer import SIGNS
 from promptls.model import Cancelled, Item, Mention, MentionOutcome, Span
 from promptls.util.cancellation import check_each
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.extent import find_mentions
-from promptls.mentions.outcomes.text import text_warnings
+from promptls.mentions.lookalikes import text_warnings
 from promptls.mentions.registry import registry
 from promptls.mentions.resolve import Resolution, collect_items, resolve_message
 from promptls.mentions.syntax.grammar import strip_mentions

@@ -12,10 +12,20 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.path_lookup import mention_for
 from promptls.mentions.syntax.code_ranges import CodeRanges
-from promptls.mentions.syntax.declarations import is_declaration, opens_block
-from promptls.mentions.syntax.grammar import is_package_like, is_path_like
-from promptls.model import Mention
+from promptls.mentions.syntax.grammar import (
+    Keywords,
+    format_argument_mention,
+    is_explicit_reference,
+    is_package_like,
+    is_path_like,
+    parse,
+)
+from promptls.model import Mention, MentionOutcome
 from promptls.util.cancellation import check_each
 
 MAX_LINE = 200
@@ -272,3 +282,200 @@ def _is_prose(text: str) -> bool:
 
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" \t"))
+
+
+MAX_DECLARATION_LINE = 300
+"""Maximum number of characters of a line that are read; a longer line is data."""
+
+_MODIFIER = (
+    r"(?:export|default|public|private|protected|internal|static|final|abstract|async|override|virtual|sealed|open|inner|"
+    r"inline|suspend|readonly|extern|unsafe|partial|lateinit|declare|pub(?:\([^()]*\))?|fileprivate|mutating|"
+    r"convenience|required|lazy|weak|synchronized|native|transient|volatile|tailrec|operator|infix|const|data|case|"
+    r"implicit|actual|expect|local|external|late|covariant|nonisolated|mut)"
+)
+_KEYWORD = (
+    r"(?:class|struct|enum|interface|trait|protocol|actor|extension|object|record|module|namespace|def|defp|defmodule|"
+    r"defmacro|func|fun|fn|function|sub|proc|val|var|let|type|typealias|macro|method|mixin|template|union|impl|subroutine|"
+    r"contract|annotation|library|service|message|procedure|component|fixture)"
+)
+_PATTERNS = (
+    rf"(?:{_MODIFIER}\s+)*{_KEYWORD}\s+(?:\([^()]*\)\s*)?[\w.$?!:~]*\w[?!]?\s*(?:[<(\[{{=;,]|:(?:\s|\Z)|\Z|->|"
+    r"(?:extends|implements|where|with|by|do|is)\b)",
+    rf"(?:{_MODIFIER}\s+)+[\w.$<>\[\],?&* ]+[({{=;]",
+    r"(?:constructor|init\??|subscript|deinit)\s*[({]",
+    r"[\w.<>\[\],?*&]+\s+[\w$]+\s*\([^()]*\)\s*(?:throws\s[\w., ]+)?(?:async\s*)?(?:\{|;|=>)",  # void run() {
+    r"[\w.<>\[\],?*&]+\s+[\w$]+\s*(?:=[^=].*)?;\s*\Z",  # String name;
+    r"[\w$#]+\s*\([^()]*\)\s*(?::\s*[\w<>\[\]|. ]+)?\s*\{\s*\Z",  # run(): void {
+    r"[\w$]+[!?]?\s*:\s*[\w<>\[\]|. {}()=>,\"']+;\s*\Z",  # name: string;
+    r"[\w$]+\s*=(?![=>~])\s*\S",  # name = value
+    r"(?:Feature|Scenario(?: Outline| Template)?|Background|Rule|Examples?)\s*:",  # Gherkin
+)
+_DECLARATION = re.compile(rf"\s*(?:{'|'.join(_PATTERNS)})")
+_OPENS_BLOCK = re.compile(
+    r".*(?:[{(\[]|=>|->|\bdo(?:\s*\|[^|]*\|)?)\s*\Z"
+    r"|\s*(?:if|elif|elsif|unless|while|for|foreach|switch|match|case|when|with|except|rescue|catch|until)\b[^?]*[)\]:]\s*\Z"
+    r"|\s*(?:try|else|ensure|finally|begin|loop)\s*:?\s*\Z",
+    re.IGNORECASE,
+)
+
+
+def is_declaration(line: str) -> bool:
+    """Return whether a line declares a class, a function, a variable or a test."""
+    return _DECLARATION.match(line, 0, MAX_DECLARATION_LINE) is not None
+
+
+def opens_block(line: str) -> bool:
+    """Return whether a line opens a block of code."""
+    return is_declaration(line) or _OPENS_BLOCK.match(line, 0, MAX_DECLARATION_LINE) is not None
+
+
+_PATH, _FOLDER, _SYMBOL = "@ and the path of a file", "@ and the path of a folder with a slash", "@# and a name"
+_ADVICE = {
+    "code": _SYMBOL,
+    "class": _SYMBOL,
+    "def": _SYMBOL,
+    "file": _PATH,
+    "files": _PATH,
+    "folder": _FOLDER,
+    "folders": _FOLDER,
+    "function": _SYMBOL,
+    "method": _SYMBOL,
+    "symbol": _SYMBOL,
+    "symbols": _SYMBOL,
+}
+"""Word behind "@" in lower case → what to write."""
+
+_SUGGESTIONS = {
+    "changes": "@diff",
+    "codebase": "@codebase",
+    "currentfile": "@active",
+    "git": "@diff",
+    "git-changes": "@diff",
+    "lint": "@diagnostics",
+    "linter": "@diagnostics",
+    "localchanges": "@diff",
+    "problems": "@diagnostics",
+    "repo-map": "@map",
+    "selection": "@selection",
+    "terminallastcommand": "@terminal",
+    "terminalselection": "@terminal",
+    "thisfile": "@active",
+}
+"""Word in lower case → the mention with the same content."""
+
+_KINDS = {"git": "commit", "search": "codebase"}
+"""Word before a colon → the kind of mention that takes the same argument."""
+
+_WEB = frozenset({"fetch", "http", "url", "web"})
+"""Words that add web pages."""
+
+_HASH_WORD = re.compile(
+    r"(?<![\w#@/&.-])#(?:changes|codebase|localChanges|problems|selection|thisFile|terminalLastCommand|terminalSelection)(?![\w/-]|[.:]\w)"
+)
+MAX_WORDS = 20
+"""Maximum number of words with "#" that are reported."""
+
+
+def word_as_text(mention: Mention) -> list[MentionOutcome]:
+    """Return the outcome of an "@word" of another tool that names nothing here; none for all other words."""
+    word = (mention.root or mention.target).lower()
+    if mention.kind != "file" or mention.lines is not None:
+        return []
+    if word in _WEB:
+        reason = (
+            f"{mention.text} adds web pages in other tools; here it is text, because promptls reads local files only."
+        )
+        return [MentionOutcome(mention, "text", reason=reason)]
+    if mention.root:
+        kind = _KINDS.get(word, "")
+        suggestion = format_argument_mention(kind, mention.target) or f"@{kind}"
+        return [_tool_text(mention, suggestion, suggestion)] if kind else []
+    suggestion = _SUGGESTIONS.get(word, "")
+    advice = suggestion or _ADVICE.get(word)
+    return [_tool_text(mention, advice, suggestion)] if advice else []
+
+
+def hash_words(message: str, code: CodeRanges) -> Iterator[MentionOutcome]:
+    """Yield the outcomes of words such as "#selection" outside of code."""
+    count = 0
+    for match in _HASH_WORD.finditer(message):
+        if code.contains(match.start()):
+            continue
+        count += 1
+        if count > MAX_WORDS:
+            return
+        suggestion = _SUGGESTIONS[match.group()[1:].lower()]
+        yield _tool_text(
+            Mention(match.group(), match.start(), match.end(), "file", match.group()), suggestion, suggestion
+        )
+
+
+def _tool_text(mention: Mention, advice: str, suggestion: str) -> MentionOutcome:
+    reason = f"{mention.text} is the syntax of another tool, so it is text. Write {advice} to mention it."
+    return MentionOutcome(mention, "text", reason=reason, suggestion=suggestion)
+
+
+MAX_DOUBTFUL = 20
+"""Maximum number of mentions in unclosed or indented code that are resolved; code rarely contains any."""
+
+MAX_WARNINGS = 2
+"""Maximum number of words whose reason is a warning; pasted code contains many words of one kind."""
+MAX_NAMES = 10
+"""Maximum number of other words in a warning."""
+
+_UNCLOSED, _INDENTED = "in a code fence that is not closed", "in indented code"
+_PLACE_ADVICE = {_UNCLOSED: "Close the fence", _INDENTED: "Remove the indentation"}
+
+
+def keyword_as_text(mention: Mention, place: str) -> MentionOutcome:
+    """Return the outcome of a kind's name that is text; a colon makes it a mention anywhere."""
+    return _as_text(mention, place, f"{mention.text}:")
+
+
+def path_as_text(outcome: MentionOutcome, place: str, context: ResolveContext) -> list[MentionOutcome]:
+    """Return the outcome of a path or a word that is text; none if the workspace has nothing with its name."""
+    mention = outcome.mention
+    if outcome.status == "unresolved":
+        if place in _PLACE_ADVICE:
+            return []
+        if not outcome.suggestion:
+            return [] if place else word_as_text(mention)
+        return [_as_text(mention, place or "not the name of a file", outcome.suggestion)]
+    suggestion = ""
+    if place not in _PLACE_ADVICE and outcome.targets:
+        first = outcome.targets[0]
+        suggestion = mention_for(context.snapshot, first.path, folder=first.kind == "folder") or ""
+    return [_as_text(mention, place, suggestion if suggestion != mention.text else "")]
+
+
+def doubtful_mentions(message: str, code: CodeRanges, keywords: Keywords) -> Iterator[tuple[Mention, str]]:
+    """Yield the explicit references in code that the author may not mean as code, and where they are."""
+    unclosed = message.find("\n", code.unclosed) + 1 if code.unclosed >= 0 else 0
+    ranges = [(start, end, _INDENTED) for start, end in code.indented]
+    if unclosed:
+        ranges.append((unclosed, len(message), _UNCLOSED))
+    count = 0
+    for start, end, place in ranges:
+        for mention in parse(message[start:end], keywords):
+            if mention.kind in ("file", "folder", "symbol") and is_explicit_reference(mention):
+                count += 1
+                if count > MAX_DOUBTFUL:
+                    return
+                yield replace(mention, start=mention.start + start, end=mention.end + start), place
+
+
+def text_warnings(texts: Sequence[MentionOutcome]) -> list[str]:
+    """Return warnings for a client that shows no diagnostics: the first reasons, and the names of all other words."""
+    reasons = {outcome.mention.text: outcome.reason for outcome in texts}
+    others = list(reasons)[MAX_WARNINGS:]
+    warnings = [reasons[name] for name in list(reasons)[:MAX_WARNINGS]]
+    if others:
+        more = f" and {len(others) - MAX_NAMES} more" if len(others) > MAX_NAMES else ""
+        warnings.append(f"These words are text, too: {', '.join(others[:MAX_NAMES])}{more}.")
+    return warnings
+
+
+def _as_text(mention: Mention, place: str, suggestion: str) -> MentionOutcome:
+    advice = _PLACE_ADVICE.get(place) or (f"Write {suggestion}" if suggestion else "Write it in a sentence")
+    reason = f"{mention.text} is {place}, so it is text. {advice} to mention it."
+    return MentionOutcome(mention, "text", reason=reason, suggestion=suggestion)
