@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from promptls.mentions.lookalikes import text_warnings, words_in_code
-from promptls.mentions.resolve import parse_mentions, resolve_message
+from promptls.mentions.resolve import Resolution, message_syntax, parse_message, resolve_message
 from promptls.mentions.syntax.code_ranges import code_ranges
 from workspaces import context_of, snapshot_of
 
@@ -125,9 +125,14 @@ def main(): ...
 """
 
 
+def resolve(message: str, top: Path) -> Resolution:
+    context = context_of(snapshot_of(SHOP, top))
+    return resolve_message(parse_message(message, context), context)
+
+
 def split(message: str) -> tuple[list[str], list[str]]:
     """Return the mentions of a message that are text, and those that are mentions."""
-    mentions = parse_mentions(message)
+    mentions = message_syntax(message).mentions
     words = words_in_code(message, mentions, code_ranges(message))
     return [m.text for m in mentions if m.start in words], [m.text for m in mentions if m.start not in words]
 
@@ -174,7 +179,7 @@ def test_mentions_with_more_than_a_word_are_never_text(word: str, code: str) -> 
     ],
 )
 def test_text_with_the_name_of_something_has_a_reason(tmp_path: Path, message: str, reason: str) -> None:
-    resolution = resolve_message(message, context_of(snapshot_of(SHOP, tmp_path)))
+    resolution = resolve(message, tmp_path)
     assert resolution.outcomes == ()
     (outcome,) = resolution.texts
     assert (outcome.status, outcome.reason) == ("text", reason)
@@ -194,13 +199,13 @@ def test_text_with_the_name_of_something_has_a_reason(tmp_path: Path, message: s
     ],
 )
 def test_plain_code_and_unknown_names_have_no_reason(tmp_path: Path, message: str) -> None:
-    resolution = resolve_message(message, context_of(snapshot_of(SHOP, tmp_path)))
+    resolution = resolve(message, tmp_path)
     assert resolution.texts == resolution.outcomes == ()
 
 
 def test_warnings_are_few(tmp_path: Path) -> None:
     message = "\n".join(f"@{kind} = 1" for kind in ("tree", "map", "open", "history", "path", "tree"))
-    texts = resolve_message(message, context_of(snapshot_of(SHOP, tmp_path))).texts
+    texts = resolve(message, tmp_path).texts
     assert len(texts) == 5
     assert text_warnings(texts)[2:] == ["These words are text, too: @open, @history."]
 
@@ -225,7 +230,7 @@ def test_judging_words_takes_linear_time(piece: str) -> None:
 
     def seconds(count: int) -> float:
         message = piece * count
-        mentions, code = parse_mentions(message), code_ranges(message)
+        mentions, code = message_syntax(message).mentions, code_ranges(message)
         best = float("inf")
         for _ in range(3):
             start = time.process_time()

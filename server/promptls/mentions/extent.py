@@ -36,11 +36,13 @@ from promptls.mentions.resolvers.symbol import (
     split_scope,
 )
 from promptls.mentions.syntax.grammar import (
+    MessageSyntax,
     is_explicit_reference,
     kind_prefix,
     located_mention,
     parse_lines,
     parse_part,
+    parse_syntax,
     parse_token,
 )
 from promptls.mentions.syntax.lexer import (
@@ -86,41 +88,59 @@ _SYMBOL_MARK = re.compile(r"::?|#")
 _NAME_START = re.compile(r"[\0\w$~#(<\[+=*-]")
 
 
+def locate_mentions(
+    syntax: MessageSyntax, context: ResolveContext, kinds: KindRegistry | None = None
+) -> tuple[Mention, ...]:
+    """Return the mentions of a message in text order; what the workspace knows decides how far each one reaches.
+
+    `syntax` was parsed with the keywords of the same kinds.
+    """
+    finder = _Finder(syntax, context, kinds or registry())
+    return tuple(scan_mentions(syntax.text, syntax.code, finder.mention_at))
+
+
 def find_mentions(message: str, context: ResolveContext, kinds: KindRegistry | None = None) -> tuple[Mention, ...]:
-    """Return the mentions of a message in text order; what the workspace knows decides how far each one reaches."""
-    finder = _Finder(message, context, kinds or registry())
-    return tuple(scan_mentions(message, finder.mention_at))
+    """Parse a message and return its mentions in text order, as far as each one reaches in this workspace."""
+    kinds = kinds or registry()
+    return locate_mentions(parse_syntax(message, kinds.keywords()), context, kinds)
 
 
 def mention_end(message: str, at: int, context: ResolveContext) -> int:
     """Return the end of the mention at the "@" at an offset, the offset itself if there is none."""
-    mention = _Finder(message, context, registry()).mention_at(read_token(message, at, len(message)))
+    mention = _Finder(MessageSyntax(message), context, registry()).mention_at(at)
     return mention.end if mention is not None else at
 
 
 class _Finder:
     """Lookups for the mentions of one message."""
 
-    def __init__(self, message: str, context: ResolveContext, kinds: KindRegistry) -> None:
-        self._message = message
+    def __init__(self, syntax: MessageSyntax, context: ResolveContext, kinds: KindRegistry) -> None:
+        self._message = syntax.text
+        self._parsed = syntax.tokens
         self._context = context
         self._kinds = kinds
         self._keywords = kinds.keywords()
         self._tokens_left = MAX_TOKENS
 
-    def mention_at(self, token: MentionToken) -> Mention | None:
-        """Return the mention at a token, None if it is text."""
+    def mention_at(self, at: int) -> Mention | None:
+        """Return the mention whose sign is at an offset, None if it is text."""
+        token, default = self._parsed.get(at) or self._parse(at)
         self._tokens_left -= 1
         if self._tokens_left < 0:
-            return parse_token(token, self._message, self._keywords)
-        mention = self._mention_at(token)
+            return default
+        mention = self._mention_of(token, default)
         if mention is not None and token.weak and mention.kind == "file" and not is_explicit_reference(mention):
             return None
         return mention
 
-    def _mention_at(self, token: MentionToken) -> Mention | None:
+    def _parse(self, at: int) -> tuple[MentionToken, Mention | None]:
+        """Parse the token at an offset that was inside of a mention as long as the workspace was unknown."""
+        token = read_token(self._message, at, len(self._message))
+        return token, parse_token(token, self._message, self._keywords)
+
+    def _mention_of(self, token: MentionToken, default: Mention | None) -> Mention | None:
+        """Return the mention at a token; `default` is the mention if nothing is known of the workspace."""
         masked = token.masked
-        default = parse_token(token, self._message, self._keywords)
         kind, start = kind_prefix(masked)
         if kind == "symbol" or masked.startswith("#", start):
             end = self._symbol_end(token, start + masked.startswith("#", start), self._is_symbol)

@@ -29,13 +29,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.languages import FILE_EXTENSIONS
+from promptls.mentions.syntax.code_ranges import CodeRanges, code_ranges
 from promptls.mentions.syntax.lexer import (
     QUOTED_CHAR,
+    SIGNS,
     TOOL_PREFIXES,
     MentionToken,
     default_length,
     is_symbol,
     is_uncased_letter,
+    read_token,
     scan_mentions,
 )
 from promptls.model import Mention, Span
@@ -57,12 +60,34 @@ _CHOICES = re.compile(r"\{[^{}]*,[^{}]*\}")
 _PACKAGE = re.compile(r"[a-z0-9][\w.-]*(?:/[\w.~-]+)+(?:@[\w.^~-]+)?$")
 
 
-def parse(message: str, keywords: Keywords = CORE_KEYWORDS) -> list[Mention]:
-    """Return the mentions of a message in text order, without overlaps and without regard to the workspace.
+class MessageSyntax(Struct, frozen=True):
+    """A message, parsed as far as possible without the workspace."""
+
+    text: str
+    code: CodeRanges = CodeRanges()
+    mentions: tuple[Mention, ...] = ()  # in text order, without overlaps
+    tokens: Mapping[int, tuple[MentionToken, Mention | None]] = {}  # offset of the sign → token, its mention if any
+
+
+def parse_syntax(text: str, keywords: Keywords = CORE_KEYWORDS) -> MessageSyntax:
+    """Parse a message without regard to the workspace.
 
     `keywords` usually come from `KindRegistry.keywords`.
     """
-    return list(scan_mentions(message, lambda token: parse_token(token, message, keywords)))
+    tokens: dict[int, tuple[MentionToken, Mention | None]] = {}
+
+    def mention_at(at: int) -> Mention | None:
+        token = read_token(text, at, len(text))
+        tokens[at] = token, parse_token(token, text, keywords)
+        return tokens[at][1]
+
+    code = code_ranges(text) if any(sign in text for sign in (*SIGNS, "#")) else CodeRanges()
+    return MessageSyntax(text, code, tuple(scan_mentions(text, code, mention_at)), tokens)
+
+
+def parse(message: str, keywords: Keywords = CORE_KEYWORDS) -> list[Mention]:
+    """Return the mentions of a message in text order, without overlaps and without regard to the workspace."""
+    return list(parse_syntax(message, keywords).mentions)
 
 
 def parse_token(token: MentionToken, message: str, keywords: Keywords = CORE_KEYWORDS) -> Mention | None:

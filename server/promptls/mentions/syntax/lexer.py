@@ -407,23 +407,20 @@ def _file_end(part: str, masked: str) -> int:
 _SIGN = re.compile(f"[{SIGNS}]")
 _START = re.compile(rf"{_SIGN.pattern}|(?<![\w#{SIGNS}/])(?:{'|'.join(TOOL_PREFIXES)})")
 
-Parser = Callable[[MentionToken], Mention | None]
-"""Returns the mention at a token, None if it is text."""
 
-
-def scan_mentions(text: str, parse: Parser) -> Iterator[Mention]:
+def scan_mentions(text: str, code: CodeRanges, mention_at: Callable[[int], Mention | None]) -> Iterator[Mention]:
     """Yield the mentions of a text from left to right.
 
-    `parse` decides how much of a token is a mention.  The characters behind it are scanned again.
+    `mention_at` returns the mention whose sign is at an offset, None if it is text.  The characters behind a mention
+    are scanned again.
     """
     start = _START.search(text)
-    code = code_ranges(text) if start is not None else CodeRanges()
     end = 0  # of the last mention
     while start is not None:
         check_cancelled()
         at = start.end()
         if starts_mention(text, start.start(), end) and not code.contains(start.start()):
-            mention = parse(read_token(text, start.start(), len(text)))
+            mention = mention_at(start.start())
             if mention is not None:
                 yield mention
                 at = end = mention.end
