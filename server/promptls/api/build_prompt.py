@@ -129,7 +129,7 @@ def _encode_prompt(
         ],
         "mentions": encode_mentions(result.mentions, params.message, snapshot),
         "intent": encode_intent(result.intent),
-        "wasTruncated": result.dropped_count > 0,
+        "wasTruncated": result.was_truncated,
         "droppedCount": result.dropped_count,
         "trace": {
             "stages": [{"name": s.name, "in": s.input_count, "out": s.output_count, "ms": s.ms} for s in result.stages],

@@ -246,8 +246,12 @@ class _Finder:
         return 0
 
     def _longer_on_disk(self, token: MentionToken, start: int, end: int) -> int:
-        """Return the end of a longer path on disk, as "cart.py~" beside the indexed "cart.py"; 0 for none."""
-        if token.masked[end : end + 1] not in _NAME_SIGNS:
+        """Return the end of a longer path on disk, as "cart.py~" beside the indexed "cart.py"; 0 for none.
+
+        A name that is not valid UTF-8 has surrogate escapes.  It is never indexed, so only the disk has it.
+        """
+        after = token.masked[end : end + 1]
+        if after not in _NAME_SIGNS and not "\ud800" <= after <= "\udfff":
             return 0
         whole = len(token.masked.rstrip(_CLOSING))
         root, path = split_root(self._context.snapshot, token.value[start:whole])
@@ -260,7 +264,9 @@ class _Finder:
         root, path = split_root(self._context.snapshot, written)
         if root and not path:
             return is_prose
-        forms = _name_forms(_last_segment(path.rstrip("/\\")))
+        path_end = path.rstrip("/\\")
+        # A backslash separates folders, or is a part of the name.
+        forms = _name_forms(_last_segment(path_end)) | _name_forms(path_end.rsplit("/", 1)[-1])
         roots = find_roots(self._context.snapshot, root)
         if self._may_be_file(forms) and find_files(self._context, path, roots).paths:
             return is_prose or _has_extension(written) or rest[:1] == "#"

@@ -78,6 +78,11 @@ class BuildResult(Struct, frozen=True):
     trace_line: str
     warnings: tuple[str, ...]
 
+    @property
+    def was_truncated(self) -> bool:
+        """True if an item is left out, or a mention is only partly shown."""
+        return self.dropped_count > 0 or any(outcome.status == "partial" for outcome in self.mentions)
+
 
 class _Trace:
     """Collects the stages of one build."""
