@@ -1,15 +1,20 @@
-r"""Words with an "@" that are code, though no fence marks them: variables, annotations, package names.
+"""Lookalikes: words with an "@" or "#" that are text although they resemble a mention.
 
 A message often contains code without fences: `@tree = nil` of Ruby, `DECLARE @map TABLE (…)` of SQL, `@test` above a
-function, `npm i @scope/name`.  A bare word ("@tree", "@test") in such surroundings is text, although there is a kind or
-a folder with its name.  Only the line of the word and the lines around it are read.  "@tree:", "@test/" and all
-mentions with a path, lines or an argument are mentions in any surroundings, except imported modules.
+function, `npm i @scope/name`.  A bare word ("@tree", "@test") next to the punctuation of such code is text, although
+there is a kind or a folder with its name.  The line of the word decides, and for an annotation the lines below it.
+"@tree:", "@test/" and all mentions with a path, lines or an argument are mentions anywhere, except imported modules.
+Whatever is not recognized is a mention, and its outcome shows it.
+
+Words in the syntax of other tools are reported with what to write instead.  Prefixes with a colon ("@file:", "#sym:",
+"@function:") are mentions; see `grammar`.  Sources: the documentation of GitHub Copilot Chat (#selection, #codebase,
+#changes, #problems), Cursor (@Files, @Folders, @Code, @Git, @Linter Errors), Cline (@git-changes, @url), Continue
+(@currentFile, @repo-map, @http), JetBrains AI (#thisFile, #localChanges) and Zed (@fetch).
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
@@ -28,47 +33,36 @@ from promptls.mentions.syntax.grammar import (
 from promptls.model import Mention, MentionOutcome
 from promptls.util.cancellation import check_each
 
-MAX_LINE = 200
-"""Maximum number of characters read on each side of a word; a longer line is data."""
-
-MAX_LINES = 100
-"""Maximum number of blank lines between a command of a makefile and the line above it."""
+MAX_BEFORE, MAX_AFTER = 200, 600
+"""Maximum number of characters read before a word in its line, and after it in this line and those below; bounds the time."""
 
 MAX_ANNOTATIONS = 8
 """Maximum number of lines between an annotation and its declaration."""
 
+_LINE_END = re.compile(r"\r\n?|\n")
 _ASSIGNMENT = re.compile(
     r"\s*(?:[-+*/%|&^.]|<<|>>|\|\||&&|\?\?|:)?=(?![=>~])"  # @a = 1, @a ||= 1, @a := 1
     r"|(?:\s*,\s*[@$]?\w+)+\s*=(?![=>~])"  # @a, @b = 1, 2
 )
+_NAMES = re.compile(r"\s*(?:[@$]?\w+\s*,\s*)*\Z")  # before an assignment to several variables
+_DECLARE = re.compile(r"\s*(?:declare|int|char|bool|float|my|our|local)\s+\Z", re.IGNORECASE)
+_VARIABLE = re.compile(r"(?<![\w@])@(\w+)(?=(?:\s*(?:[-+*/|&]|\|\||&&|<<|:)?=(?![=>~])|\[|&\.|\.\w))")
 _AFTER = re.compile(
-    r"[\[(]|\+\+|&\.|\?\.|!\."  # @a[0], @a(1), @a++, @a&.b
-    r"|\s*(?:==|!=|=~|<=|>=|<<|<=>)|\)\s*\{"
-    r"|\s+\{[^{}]*\}"  # @a {string} of JSDoc
-    r"|\s+(?:(?:n?(?:var)?char|varbinary|decimal|numeric)\s*\(|(?:n?(?:var)?char|int|bigint|smallint|tinyint|bit|decimal|"
-    r"numeric|money|float|real|datetime2?|uniqueidentifier|xml|sysname|table)\b(?=\s*(?:[(,;)=]|\Z|(?i:output|readonly))))",
-    re.IGNORECASE,
+    rf"{_ASSIGNMENT.pattern}|[\[(]|\+\+|[&?!]\.|\)\s*\{{"  # @a[0], @a(1), @a++, @a&.b
+    r"|\s*(?:==|!=|=~|<=|>=|<<)|\s+\{[^{}]*\}"  # @a == 1, @a {string} of JSDoc
 )
 _BEFORE = re.compile(
     r"[\w)\]\"']\s*(?:[-+*/%|&^]?=|:=|==|!=|=~|<=|>=|<<|\|\|=)\s*\Z"  # x = @a
     r"|[#$]\{\Z|\w(?:[\[{]|\((?:[^()]*,)?\s*)\Z"  # #{@a}, x[@a], f(@a), f(1, @a)
-    r"|\b(?:int|char|bool|boolean|float|uint\w*|u?int[0-9]+)\s+\Z"
     r"|\b(?:DECLARE|EXEC|EXECUTE|PRINT|SELECT|SET|INTO|FROM|JOIN|WHERE|VALUES|RETURN|OUTPUT)\s+\(?\Z"
-    r"|(?i:\bdeclare\s+\Z)"
     r"|\A\s*(?:EXEC(?:UTE)?|SELECT|INSERT INTO|UPDATE|DELETE FROM|DECLARE|CREATE|ALTER|MERGE|CALL|PRINT)\s"
     r"|\A\s*(?://|/\*|--\s)|[;{})]\s*//"  # a comment
 )
-_LESS_VARIABLE = re.compile(r":[ \t]*[^;:?!\s][^;:?!\r\n]*;[ \t]*(?=[\r\n]|\Z)")
-_STYLE_VALUE = re.compile(r"[\w-]:\s*\Z")
-_ENDS_STYLE = re.compile(r"\s*;\s*\}?\s*\Z")
-_VARIABLE = re.compile(r"(?<![\w@])@(\w+)(?=(?:\s*(?:[-+*/|&]|\|\||&&|<<|:)?=(?![=>~])|\[|&\.|\.\w))")
-_DECLARE = re.compile(r"\A\s*(?:declare|int|char|bool|float|my|our|local)\s+\Z", re.IGNORECASE)
 _IMPORT = re.compile(
     r"(?:\A\s*(?:import|export)\b.*\bfrom|\A\s*\}?\s*from|\A\s*@?(?:import|use|forward|export|require)|\brequire\s*\(|"
     r"\bimport\s*\(|\b(?:jest\.|vi\.)\w+\s*\()\s*[\"']\Z"
 )
 _MODULE_KEY = re.compile(r"[\"']\s*:\s*[\"'\[{^0-9~]")
-_PROMPT = re.compile(r"\s*(?:\$|PS [^>]{0,80}>|[\w.-]+@[\w.-]+[:~\w/. -]{0,80}[$#])\s+\S")
 _PACKAGES = re.compile(
     r"(?:\A|[\s(:>$])(?:npm|pnpm|yarn|bun|deno|npx|bunx|jsr)(?:\s+(?:i|install|add|remove|rm|uninstall|un|update|up|upgrade|"
     r"link|exec|x|dlx|view|info|publish|create|init|ls|why|outdated))*(?P<rest>(?:\s+[^\s?!,;]+)*)\s+\Z"
@@ -78,47 +72,42 @@ _PERSON = re.compile(
     r"mention|kudos to|according to)[\s,:]*\Z",
     re.IGNORECASE,
 )
-_LINE_END = re.compile(r"\r\n?|\n")
-_ONLY_WORDS = re.compile(r"\s*(?:[@$]?\w+\s*,\s*)+\Z")
-_ANNOTATION = re.compile(r"@[\w.:]+(?:\([^()]*\))?\s*")
-_ANNOTATIONS = re.compile(r"\s*(?:@[\w.]+(?:\([^()]*\))?\s+)*\Z")
-_ONLY_ANNOTATIONS = re.compile(r"\s*(?:@[\w.:]+(?:\([^()]*\))?\s*)+\Z")
+_ANNOTATIONS = re.compile(r"\s*(?:@[\w.:]+(?:\([^()]*\))?\s*)*")
 _COMMENT_LINE = re.compile(r"\s*(?://|/\*|\*|#|--)")
-_DOC_TAG = re.compile(
-    r"\s*(?:\*|#+|//+|--+)?\s*[@\\](?:param|returns?|throws|raises?|see|example|deprecated|since|brief|typedef|type|yield)\b"
+_DECLARATION = re.compile(
+    r"\s*(?:(?:export|default|public|private|protected|static|final|abstract|async|override|open|pub)\s+)*"
+    r"(?:class|struct|enum|interface|trait|protocol|object|module|def|defp|defmodule|defmacro|func|fun|fn|function|sub|"
+    r"val|var|let|const|type|record)\s+[\w.$`?!]+\s*(?:[<(\[{=;,]|:(?:\s|\Z)|\Z|(?:extends|implements|where|with|do)\b)"
 )
-_STAR = re.compile(r"\s*(?:\*+|#+|//+|--+)\s+\Z")
+_CODE_ENDS = frozenset("{};")
 _PROSE_WORD = re.compile(
     r"\b(?:why|what|how|does|did|please|explain|the|an|of|are|was|can|could|should|would|you|we|our|its|which|show|"
-    r"look|check|review|compare|about|not|is|has)\b",
+    r"look|check|review|compare|about|not|is|has)\b|[?!]\s|\?\Z|\w\.(?:\s|\Z)",
     re.IGNORECASE,
 )
-_SENTENCE_END = re.compile(r"[?!]\s|\?\Z|\w\.(?:\s|\Z)")
+_MAKE_COMMAND = re.compile(r"\t+[-+]?\Z")
 _SHELL_ARGUMENTS = re.compile(r"\s-{1,2}\w|\s[|&>]|\$[({@<\w]")
-_MAKE_RULE = re.compile(r"\t|[a-z.][\w./%-]*(?:\s+[\w./%-]+)*\s*::?(?:\s|\Z)")
 
 
 def words_in_code(message: str, mentions: Sequence[Mention], code: CodeRanges) -> dict[int, str]:
     """Return the mentions that are code or the name of a person: offset of the "@" → where it is, for a message.
 
     Args:
-        message: text of the message.
-        mentions: its mentions.
-        code: its ranges of code, whose variables are variables in the prose, too.
+        message: Text of the message.
+        mentions: Its mentions.
+        code: Its ranges of code, whose variables are variables in the prose, too.
     """
     found: dict[int, str] = {}
-    bare = [mention for mention in mentions if _may_be_code(message, mention)]
+    bare = [mention for mention in mentions if _is_bare(message, mention) or _is_quoted_path(message, mention)]
     if not bare:
         return found
-    text = _Lines(message)
-    variables = _variables_in(message, code)
+    variables = {f"@{match[1]}" for span in check_each(code.ranges) for match in _VARIABLE.finditer(message, *span)}
     for mention in check_each(bare):
-        line = text.line_at(mention.start)
-        before = message[max(text.start(line), mention.start - MAX_LINE) : mention.start]
-        after = message[mention.end : min(text.end(line), mention.end + MAX_LINE)]
-        if _assigns(before, after):
+        before = _LINE_END.split(message[max(0, mention.start - MAX_BEFORE) : mention.start])[-1]
+        after, *below = _LINE_END.split(message[mention.end : mention.end + MAX_AFTER], MAX_ANNOTATIONS)
+        if _DECLARE.match(before) or (_NAMES.match(before) and _ASSIGNMENT.match(after)):
             variables.add(mention.text)
-        if _is_code(mention, before, after, text, line):
+        if _is_code(mention, before, after, below):
             found[mention.start] = "in code"
         elif mention.kind == "file" and _PERSON.search(before):
             found[mention.start] = "the name of a person"
@@ -128,206 +117,63 @@ def words_in_code(message: str, mentions: Sequence[Mention], code: CodeRanges) -
 
 def _is_bare(message: str, mention: Mention) -> bool:
     """Return whether a mention is a single word without a colon, a path, lines or an argument."""
+    if mention.lines is not None or mention.root or mention.scope or mention.text[1] in "\"'":
+        return False
     if message.startswith(":", mention.end) and not message.startswith("::", mention.end):
-        return mention.kind != "file" and _LESS_VARIABLE.match(message, mention.end) is not None
-    return _is_word(mention) and mention.text[1] not in "\"'"
-
-
-def _is_word(mention: Mention) -> bool:
-    if mention.lines is not None or mention.root or mention.scope:
         return False
     return not is_path_like(mention.target) if mention.kind == "file" else not mention.target
 
 
-def _may_be_code(message: str, mention: Mention) -> bool:
-    return _is_bare(message, mention) or (mention.kind in ("file", "folder") and message[mention.start - 1] in "\"'")
+def _is_quoted_path(message: str, mention: Mention) -> bool:
+    """Return whether a path is quoted with its "@", as the modules of an import are."""
+    return mention.kind in ("file", "folder") and message[mention.start - 1 : mention.start] in ("'", '"')
 
 
-class _Lines:
-    """Lines of a message by number."""
-
-    def __init__(self, message: str) -> None:
-        self._message = message
-        self._in_block: list[bool] = []
-        self._starts = [0, *(end.end() for end in check_each(_LINE_END.finditer(message)))]
-
-    def line_at(self, offset: int) -> int:
-        return bisect_right(self._starts, offset) - 1
-
-    def start(self, line: int) -> int:
-        return self._starts[line]
-
-    def end(self, line: int) -> int:
-        end = self._starts[line + 1] if line + 1 < len(self._starts) else len(self._message)
-        while end > self._starts[line] and self._message[end - 1] in "\r\n":
-            end -= 1
-        return end
-
-    def is_in_block(self, line: int) -> bool:
-        """Return whether the line is indented under a line that opens a block of code."""
-        if not self._in_block:
-            self._in_block = list(self._find_blocks())
-        return self._in_block[line]
-
-    def _find_blocks(self) -> Iterator[bool]:
-        above = [(-1, False)]  # enclosing lines: indentation, whether the lines under it are in a block
-        for line in check_each(range(len(self))):
-            content = self[line]
-            indent = _indent(content)
-            if indent == len(content):
-                yield False
-                continue
-            while above[-1][0] >= indent:
-                above.pop()
-            is_inside = above[-1][1]
-            above.append((indent, is_inside or (opens_block(content) and not _is_prose(content))))
-            yield is_inside
-
-    def __len__(self) -> int:
-        return len(self._starts)
-
-    def __getitem__(self, line: int) -> str:
-        """Return the start of a line."""
-        return self._message[self.start(line) : min(self.end(line), self.start(line) + MAX_LINE)]
-
-
-def _variables_in(message: str, code: CodeRanges) -> set[str]:
-    """Return the words that code blocks use as variables."""
-    found: set[str] = set()
-    for start, end in check_each(code.ranges):
-        found.update(f"@{match[1]}" for match in _VARIABLE.finditer(message, start, end))
-    return found
-
-
-def _assigns(before: str, after: str) -> bool:
-    """Return whether the line is an assignment to the word, or declares it."""
-    if not before.strip() or _ONLY_WORDS.match(before):
-        return _ASSIGNMENT.match(after) is not None
-    return _DECLARE.match(before) is not None
-
-
-def _is_code(mention: Mention, before: str, after: str, text: _Lines, line: int) -> bool:
-    """Return whether a word is code, judged by its line and the lines around it."""
+def _is_code(mention: Mention, before: str, after: str, below: Sequence[str]) -> bool:
+    """Return whether a word is code, judged by its line and the lines below it."""
     quoted = before[-1:] in ("'", '"') and after[:1] == before[-1:]
-    if quoted and (_IMPORT.search(before) or (is_package_like(mention.target) and _MODULE_KEY.match(after))):
+    is_package = is_package_like(mention.target)
+    if quoted and (_IMPORT.search(before) or (is_package and _MODULE_KEY.match(after))):
         return True
-    if not _is_word(mention):
+    if is_path_like(mention.target):
         return False
-    if after.startswith(":") or (_STYLE_VALUE.search(before) and _ENDS_STYLE.match(after)):
+    if _AFTER.match(after) or _BEFORE.search(before):
         return True
-    if _ASSIGNMENT.match(after) or _AFTER.match(after) or _BEFORE.search(before) or _PROMPT.match(before):
-        return True
-    if is_package_like(mention.target):
+    if is_package:
         command = _PACKAGES.search(before)
         return command is not None and not _is_prose(command["rest"])
-    if _is_doc_tag(before, text, line) or _is_recipe(before, after, text, line):
+    if _MAKE_COMMAND.match(before):
+        return _SHELL_ARGUMENTS.search(after) is not None
+    if _ANNOTATIONS.fullmatch(before) and _annotates(after, below):
         return True
-    if _ANNOTATIONS.match(before) and _annotates(after, text, line):
-        return True
-    if _is_prose(before) or _is_prose(after):
-        return False
-    return after.rstrip()[-1:] in (";", "{") or text.is_in_block(line)
+    return after.rstrip()[-1:] in (";", "{") and not _is_prose(before + after)
 
 
-def _annotates(after: str, text: _Lines, line: int) -> bool:
-    """Return whether the word is an annotation of a declaration on its line or below it."""
-    rest = after.lstrip()
-    while (other := _ANNOTATION.match(rest)) is not None:
-        rest = rest[other.end() :]
-    if rest and _is_prose(rest):
+def _annotates(after: str, below: Sequence[str]) -> bool:
+    """Return whether a word is an annotation of a declaration on its line or below it."""
+    rest = _ANNOTATIONS.sub("", after, count=1)
+    if _is_prose(rest):
         return False
-    if rest and is_declaration(rest):
+    if _is_declaration(rest):
         return True
-    for below in range(line + 1, min(line + 1 + MAX_ANNOTATIONS, len(text))):
-        content = text[below]
-        if not content.strip():
+    for line in below:
+        if not line.strip():
             return False
-        if not _ONLY_ANNOTATIONS.match(content) and not _COMMENT_LINE.match(content):
-            return is_declaration(content)
+        if not _COMMENT_LINE.match(line) and not _ANNOTATIONS.fullmatch(line):
+            return _is_declaration(line)
     return False
 
 
-def _is_doc_tag(before: str, text: _Lines, line: int) -> bool:
-    """Return whether the word is a tag in a comment: " * @memory {string}" next to other tags or within /* … */."""
-    if not _STAR.match(before):
-        return False
-    for step in (-1, 1):
-        other = line + step
-        for _ in range(MAX_ANNOTATIONS):
-            if not 0 <= other < len(text) or not _COMMENT_LINE.match(text[other]):
-                break
-            if _DOC_TAG.match(text[other]) or text[other].lstrip().startswith(("/*", "*/")):
-                return True
-            other += step
-        else:
-            continue
-        if step == 1 and other < len(text) and before.lstrip()[0] != "*" and is_declaration(text[other]):
-            return True
-    return False
-
-
-def _is_recipe(before: str, after: str, text: _Lines, line: int) -> bool:
-    """Return whether the line is a command of a makefile: a tab and an "@" that hides the command."""
-    if not before.startswith("\t") or before.strip("\t") not in ("", "-", "+"):
-        return False
-    if _SHELL_ARGUMENTS.search(after):
-        return True
-    above = next((text[other] for other in range(line - 1, max(-1, line - MAX_LINES), -1) if text[other].strip()), "")
-    return _MAKE_RULE.match(above) is not None
+def _is_declaration(line: str) -> bool:
+    """Return whether a line declares something, by its keyword or by its end: "void run() {"."""
+    return _DECLARATION.match(line) is not None or (line.rstrip()[-1:] in _CODE_ENDS and not _is_prose(line))
 
 
 def _is_prose(text: str) -> bool:
-    return _PROSE_WORD.search(text) is not None or _SENTENCE_END.search(text) is not None
+    return _PROSE_WORD.search(text) is not None
 
 
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip(" \t"))
-
-
-MAX_DECLARATION_LINE = 300
-"""Maximum number of characters of a line that are read; a longer line is data."""
-
-_MODIFIER = (
-    r"(?:export|default|public|private|protected|internal|static|final|abstract|async|override|virtual|sealed|open|inner|"
-    r"inline|suspend|readonly|extern|unsafe|partial|lateinit|declare|pub(?:\([^()]*\))?|fileprivate|mutating|"
-    r"convenience|required|lazy|weak|synchronized|native|transient|volatile|tailrec|operator|infix|const|data|case|"
-    r"implicit|actual|expect|local|external|late|covariant|nonisolated|mut)"
-)
-_KEYWORD = (
-    r"(?:class|struct|enum|interface|trait|protocol|actor|extension|object|record|module|namespace|def|defp|defmodule|"
-    r"defmacro|func|fun|fn|function|sub|proc|val|var|let|type|typealias|macro|method|mixin|template|union|impl|subroutine|"
-    r"contract|annotation|library|service|message|procedure|component|fixture)"
-)
-_PATTERNS = (
-    rf"(?:{_MODIFIER}\s+)*{_KEYWORD}\s+(?:\([^()]*\)\s*)?[\w.$?!:~]*\w[?!]?\s*(?:[<(\[{{=;,]|:(?:\s|\Z)|\Z|->|"
-    r"(?:extends|implements|where|with|by|do|is)\b)",
-    rf"(?:{_MODIFIER}\s+)+[\w.$<>\[\],?&* ]+[({{=;]",
-    r"(?:constructor|init\??|subscript|deinit)\s*[({]",
-    r"[\w.<>\[\],?*&]+\s+[\w$]+\s*\([^()]*\)\s*(?:throws\s[\w., ]+)?(?:async\s*)?(?:\{|;|=>)",  # void run() {
-    r"[\w.<>\[\],?*&]+\s+[\w$]+\s*(?:=[^=].*)?;\s*\Z",  # String name;
-    r"[\w$#]+\s*\([^()]*\)\s*(?::\s*[\w<>\[\]|. ]+)?\s*\{\s*\Z",  # run(): void {
-    r"[\w$]+[!?]?\s*:\s*[\w<>\[\]|. {}()=>,\"']+;\s*\Z",  # name: string;
-    r"[\w$]+\s*=(?![=>~])\s*\S",  # name = value
-    r"(?:Feature|Scenario(?: Outline| Template)?|Background|Rule|Examples?)\s*:",  # Gherkin
-)
-_DECLARATION = re.compile(rf"\s*(?:{'|'.join(_PATTERNS)})")
-_OPENS_BLOCK = re.compile(
-    r".*(?:[{(\[]|=>|->|\bdo(?:\s*\|[^|]*\|)?)\s*\Z"
-    r"|\s*(?:if|elif|elsif|unless|while|for|foreach|switch|match|case|when|with|except|rescue|catch|until)\b[^?]*[)\]:]\s*\Z"
-    r"|\s*(?:try|else|ensure|finally|begin|loop)\s*:?\s*\Z",
-    re.IGNORECASE,
-)
-
-
-def is_declaration(line: str) -> bool:
-    """Return whether a line declares a class, a function, a variable or a test."""
-    return _DECLARATION.match(line, 0, MAX_DECLARATION_LINE) is not None
-
-
-def opens_block(line: str) -> bool:
-    """Return whether a line opens a block of code."""
-    return is_declaration(line) or _OPENS_BLOCK.match(line, 0, MAX_DECLARATION_LINE) is not None
-
+# ---------------------------------------------------------------- outcomes
 
 _PATH, _FOLDER, _SYMBOL = "@ and the path of a file", "@ and the path of a folder with a slash", "@# and a name"
 _ADVICE = {
