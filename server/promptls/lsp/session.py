@@ -56,7 +56,7 @@ class DocumentAnalysis(Struct, frozen=True):
 
     @property
     def texts(self) -> tuple[MentionOutcome, ...]:
-        """The outcomes of what is text although it resembles a mention."""
+        """The outcomes of lookalikes: text that resembles a mention."""
         return self.run.texts
 
     @property

@@ -73,7 +73,7 @@ class ParsedMessage(Struct, frozen=True):
 
 
 class Resolution(Struct, frozen=True):
-    """The mentions of a message, and what only resembles a mention."""
+    """The outcomes of a message: its mentions and its lookalikes."""
 
     message: ParsedMessage
     outcomes: tuple[MentionOutcome, ...]

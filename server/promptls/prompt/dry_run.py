@@ -40,7 +40,7 @@ class DryRun(Struct, frozen=True):
     tokens_used: int  # by the message and the items of its mentions
     needed: int  # tokens of all items in full, 0 if they may not fit
     exact: bool  # whether the outcomes are those of the built prompt
-    texts: tuple[MentionOutcome, ...] = ()  # what only resembles a mention
+    texts: tuple[MentionOutcome, ...] = ()  # of lookalikes
 
 
 def dry_run(
