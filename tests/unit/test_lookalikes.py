@@ -140,7 +140,9 @@ def test_words_in_prose_are_mentions(message: str) -> None:
     assert rest and not text
 
 
-@pytest.mark.parametrize("word", ["@tree:", "@test/", "@src/app.py", "@app.py:1", "@#main", "@tests:src/app.py"])
+@pytest.mark.parametrize(
+    "word", ["@tree:", "@test/", "'@test/'", "@src/app.py", "@app.py:1", "@#main", "@tests:src/app.py"]
+)
 @pytest.mark.parametrize("code", ["{} = nil", "x = {}", "f({})", "def f():\n  {}\n", "{}\ndef f():", "// {}"])
 def test_mentions_with_more_than_a_word_are_never_text(word: str, code: str) -> None:
     text, rest = split(code.format(word))

@@ -98,20 +98,22 @@ def words_in_code(message: str, mentions: Sequence[Mention], code: CodeRanges) -
         code: Its ranges of code, whose variables are variables in the prose, too.
     """
     found: dict[int, str] = {}
-    bare = [mention for mention in mentions if _is_bare(message, mention) or _is_quoted_path(message, mention)]
-    if not bare:
+    doubtful = [mention for mention in mentions if _is_bare(message, mention) or _is_quoted_path(message, mention)]
+    if not doubtful:
         return found
     variables = {f"@{match[1]}" for span in check_each(code.ranges) for match in _VARIABLE.finditer(message, *span)}
-    for mention in check_each(bare):
+    for mention in check_each(doubtful):
         before = _LINE_END.split(message[max(0, mention.start - MAX_BEFORE) : mention.start])[-1]
         after, *below = _LINE_END.split(message[mention.end : mention.end + MAX_AFTER], MAX_ANNOTATIONS)
         if _DECLARE.match(before) or (_NAMES.match(before) and _ASSIGNMENT.match(after)):
             variables.add(mention.text)
-        if _is_code(mention, before, after, below):
+        if _is_module(mention, before, after) or (
+            _is_bare(message, mention) and _is_code(mention, before, after, below)
+        ):
             found[mention.start] = "in code"
         elif mention.kind == "file" and _PERSON.search(before):
             found[mention.start] = "the name of a person"
-    found |= {m.start: "the name of a variable" for m in bare if m.text in variables and m.start not in found}
+    found |= {m.start: "the name of a variable" for m in doubtful if m.text in variables and m.start not in found}
     return found
 
 
@@ -129,17 +131,19 @@ def _is_quoted_path(message: str, mention: Mention) -> bool:
     return mention.kind in ("file", "folder") and message[mention.start - 1 : mention.start] in ("'", '"')
 
 
-def _is_code(mention: Mention, before: str, after: str, below: Sequence[str]) -> bool:
-    """Return whether a word is code, judged by its line and the lines below it."""
-    quoted = before[-1:] in ("'", '"') and after[:1] == before[-1:]
-    is_package = is_package_like(mention.target)
-    if quoted and (_IMPORT.search(before) or (is_package and _MODULE_KEY.match(after))):
-        return True
-    if is_path_like(mention.target):
+def _is_module(mention: Mention, before: str, after: str) -> bool:
+    """Return whether a quoted path is the module of an import, or a package with its version."""
+    if before[-1:] not in ("'", '"') or after[:1] != before[-1:]:
         return False
+    is_key = is_package_like(mention.target) and _MODULE_KEY.match(after) is not None
+    return is_key or _IMPORT.search(before) is not None
+
+
+def _is_code(mention: Mention, before: str, after: str, below: Sequence[str]) -> bool:
+    """Return whether a bare word is code, judged by its line and the lines below it."""
     if _AFTER.match(after) or _BEFORE.search(before):
         return True
-    if is_package:
+    if is_package_like(mention.target):
         command = _PACKAGES.search(before)
         return command is not None and not _is_prose(command["rest"])
     if _MAKE_COMMAND.match(before):
