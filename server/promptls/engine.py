@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -33,11 +33,12 @@ from promptls.index import (
 from promptls.knowledge.memory_store import MemoryStore
 from promptls.knowledge.project.facts import ProjectHeader, project_header
 from promptls.knowledge.project.project_index import ProjectIndex
-from promptls.mentions.anchor_store import AnchorStore
+from promptls.mentions.anchors import AnchorStore
 from promptls.mentions.completion.index import CompletionIndex
 from promptls.mentions.context import ClientContext, ResolveContext, Services
 from promptls.mentions.resolve import has_location_mentions, undefined_symbol_names
-from promptls.model import CancelToken, Mention
+from promptls.mentions.syntax.grammar import MessageSyntax
+from promptls.model import CancelToken
 from promptls.model.files import is_prompt_document
 from promptls.prompt.language_model import LanguageModel, connect_language_model
 from promptls.prompt.recipes import (
@@ -194,24 +195,24 @@ class Engine:
         self.index.wait_until_listed(token)
         return self.snapshot(token, max_age_s)
 
-    def snapshot_for_message(self, message: str, mentions: Sequence[Mention], token: CancelToken) -> Snapshot:
+    def snapshot_for_message(self, message: MessageSyntax, token: CancelToken) -> Snapshot:
         """Return the current snapshot, after waiting for changed files for a limited time.
 
         During the first scan, files that the message needs are read first.
         """
         self.index.reconcile(RECONCILE_MAX_AGE_S, cheaply=True)
-        needs_names = has_location_mentions(mentions)
+        needs_names = has_location_mentions(message.mentions)
         self.index.wait_for_changes(token, CHANGES_TIMEOUT_S if needs_names else RECONCILE_PATIENCE_S)
         snapshot = self.index.snapshot(token)
         if not self.index.is_reading:
             return snapshot
         if needs_names:
             self.index.wait_until_listed(token)
-            names = undefined_symbol_names(mentions, self.index.snapshot(token))
+            names = undefined_symbol_names(message.mentions, self.index.snapshot(token))
             if names:
                 self.index.prioritize_names(names, token)
         return self.index.prioritize_terms(
-            tuple(dict.fromkeys(tokenize(message[:MAX_TERMS_CHARACTERS])))[:MAX_PRIORITIZED_TERMS], token
+            tuple(dict.fromkeys(tokenize(message.text[:MAX_TERMS_CHARACTERS])))[:MAX_PRIORITIZED_TERMS], token
         )
 
     def resolve_context(

@@ -7,10 +7,15 @@ import unicodedata
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from promptls.mentions.syntax.format import format_mention
-from promptls.mentions.syntax.grammar import is_explicit_reference, parse, strip_mentions, utf16_offset
+from promptls.mentions.syntax.grammar import (
+    LAST_LINE,
+    format_mention,
+    is_explicit_reference,
+    parse,
+    strip_mentions,
+    utf16_offset,
+)
 from promptls.mentions.syntax.lexer import token_at_end
-from promptls.mentions.syntax.line_syntax import LAST_LINE
 from promptls.model import Span
 
 PIECES = [

@@ -10,11 +10,11 @@ import pytest
 
 from promptls.compat.attune import escape_passage
 from promptls.index.files.notebooks.notebook import notebook_text
-from promptls.mentions.resolve import parse_mentions
+from promptls.mentions.lookalikes import words_in_code
+from promptls.mentions.registry import registry
 from promptls.mentions.syntax.code_ranges import code_ranges
 from promptls.mentions.syntax.grammar import parse
 from promptls.mentions.syntax.lexer import token_at_end
-from promptls.mentions.syntax.surroundings import words_in_code
 from promptls.model import Span
 from promptls.prompt.rendering.citations import CitableItem, verify
 from promptls.prompt.rendering.notes import find_notes
@@ -127,7 +127,7 @@ def test_search_of_code_in_messages_takes_linear_time(unit: str) -> None:
     ["@tree ", "  @tree\n", "@tree\n", " @tree\n  ", "@tree = 1\n", "def a\n  @tree\n", "\t@tree x\n", " * @tree\n", "@a @b ", "x(@a,"],
 )  # fmt: skip
 def test_judging_words_takes_linear_time(unit: str) -> None:
-    assert_linear(lambda text: words_in_code(text, parse_mentions(text), code_ranges(text)), "", unit)
+    assert_linear(lambda text: words_in_code(text, parse(text, registry().keywords()), code_ranges(text)), "", unit)
 
 
 @pytest.mark.parametrize("unit", [".[P1", ". [P1]", ".[", ".\n", "[P1,", "[", "a", "a/", "`a", ". ", "~~~\n"])

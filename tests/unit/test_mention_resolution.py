@@ -20,7 +20,7 @@ from promptls.mentions.resolve import (
     INDEXING_NOTE,
     MAX_SYMBOL_NAMES,
     collect_items,
-    parse_mentions,
+    message_syntax,
     resolve_mentions,
     undefined_symbol_names,
 )
@@ -250,12 +250,12 @@ def test_every_reason_is_a_sentence_without_absolute_paths(tmp_path: Path) -> No
 )
 def test_undefined_symbol_names(tmp_path: Path, message: str, expected: set[str]) -> None:
     snapshot = snapshot_of(SHOP + "-- src/helper.py --\ndef helper(): ...\n", tmp_path)
-    assert undefined_symbol_names(parse_mentions(message), snapshot) == expected
+    assert undefined_symbol_names(message_syntax(message).mentions, snapshot) == expected
 
 
 def test_undefined_symbol_names_are_limited(tmp_path: Path) -> None:
     message = " ".join(f"@#Missing{i}" for i in range(1000))
-    assert undefined_symbol_names(parse_mentions(message), snapshot_of(SHOP, tmp_path)) == {
+    assert undefined_symbol_names(message_syntax(message).mentions, snapshot_of(SHOP, tmp_path)) == {
         f"Missing{i}" for i in range(MAX_SYMBOL_NAMES)
     }
 

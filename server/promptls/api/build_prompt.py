@@ -19,8 +19,7 @@ from promptls.api.messages.results import (
 from promptls.engine import Engine
 from promptls.index import Snapshot
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.extent import find_mentions
-from promptls.mentions.resolve import parse_mentions
+from promptls.mentions.resolve import locate_message, message_syntax
 from promptls.model import CancelToken, Mention
 from promptls.prompt.assemble import BudgetTooSmall, PromptItem
 from promptls.prompt.budget import BudgetRequest
@@ -36,13 +35,14 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
     if not params.message.strip() and params.recipe is None:  # a recipe can do without
         raise InvalidParams("message: must not be blank.", "message")
     client = decode_client_context(params.context, engine.workspace)
-    snapshot = engine.snapshot_for_message(params.message, parse_mentions(params.message), token)
+    syntax = message_syntax(params.message)
+    snapshot = engine.snapshot_for_message(syntax, token)
     context = engine.resolve_context(client, snapshot, token, params.document)
-    mentions = find_mentions(params.message, context)
-    options = _resolve_options(engine, params, mentions, context)
+    message = locate_message(syntax, context)
+    options = _resolve_options(engine, params, message.mentions, context)
     try:
         with engine.index.foreground():
-            result = build(params.message, options, context, mentions)
+            result = build(message, options, context)
     except BudgetTooSmall as error:
         raise InvalidParams(
             f"message: needs at least {error.needed:,} tokens, more than the budget of {error.budget:,}. "
@@ -129,7 +129,7 @@ def _encode_prompt(
         ],
         "mentions": encode_mentions(result.mentions, params.message, snapshot),
         "intent": encode_intent(result.intent),
-        "wasTruncated": result.dropped_count > 0,
+        "wasTruncated": result.was_truncated,
         "droppedCount": result.dropped_count,
         "trace": {
             "stages": [{"name": s.name, "in": s.input_count, "out": s.output_count, "ms": s.ms} for s in result.stages],

@@ -9,7 +9,7 @@ from promptls.api.messages.results import encode_index_state, encode_item, redac
 from promptls.api.team import start_team_search
 from promptls.engine import Engine
 from promptls.languages.kinds import SYMBOL_KINDS
-from promptls.mentions.resolve import parse_mentions
+from promptls.mentions.resolve import message_syntax
 from promptls.model import CancelToken
 from promptls.prompt.intent.detect import detect_intent
 from promptls.retrieval import retrieve
@@ -27,7 +27,7 @@ def search(engine: Engine, params: protocol.SearchParams, token: CancelToken) ->
     if not 1 <= params.limit <= MAX_HITS:
         raise InvalidParams(f"limit: must be between 1 and {MAX_HITS}.", "limit")
     kinds = {protocol.one_of("kinds", kind.lower(), KINDS) for kind in params.kinds}
-    snapshot = engine.snapshot_for_message(params.query, parse_mentions(params.query), token)
+    snapshot = engine.snapshot_for_message(message_syntax(params.query), token)
     paths = match_paths(snapshot, params.paths) if params.paths else None
     services = engine.services
     query = services.cooccurrence.expand(

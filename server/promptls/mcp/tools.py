@@ -43,8 +43,8 @@ from promptls.mcp.regions import (
     team_region,
 )
 from promptls.mentions.context import ClientContext, ResolveContext
-from promptls.mentions.resolve import parse_mentions, resolve_mentions
-from promptls.mentions.syntax.format import format_argument_mention
+from promptls.mentions.resolve import ParsedMessage, message_syntax, resolve_message
+from promptls.mentions.syntax.grammar import format_argument_mention
 from promptls.model import CancelToken, MentionOutcome
 
 MAX_OMITTED = 10
@@ -230,7 +230,9 @@ def _ambiguous(outcome: MentionOutcome, params: RelatedCodeParams) -> InvalidPar
 def _resolve_relation(relation: str, argument: str, context: ResolveContext) -> MentionOutcome | None:
     """Return the outcome of the mention of a relation; None if no mention can contain the argument."""
     message = format_argument_mention(RELATIONS[relation], argument)
-    return resolve_mentions(message, context, mentions=parse_mentions(message))[0] if message else None
+    if not message:
+        return None
+    return resolve_message(ParsedMessage(message, mentions=message_syntax(message).mentions), context).outcomes[0]
 
 
 def _explain_in_file(engine: Engine, params: ExplainSymbolParams, token: CancelToken) -> Json:

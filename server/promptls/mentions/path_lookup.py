@@ -29,8 +29,7 @@ from promptls.index import (
 from promptls.knowledge.project.file_kind import is_test_path
 from promptls.mentions.completion.index import fold_case
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.syntax.format import format_mention
-from promptls.mentions.syntax.grammar import CORE_KEYWORDS, Keywords
+from promptls.mentions.syntax.grammar import CORE_KEYWORDS, Keywords, format_mention
 from promptls.model import Root, Span
 
 PathsByName = Callable[[str], list[str]]

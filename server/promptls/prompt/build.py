@@ -17,12 +17,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.extent import find_mentions
-from promptls.mentions.outcomes.text import text_warnings
+from promptls.mentions.lookalikes import text_warnings
 from promptls.mentions.registry import registry
-from promptls.mentions.resolve import Resolution, collect_items, resolve_message
-from promptls.mentions.syntax.grammar import strip_mentions
-from promptls.model import Item, Mention, MentionOutcome, Span
+from promptls.mentions.resolve import ParsedMessage, Resolution, collect_items, parse_message, resolve_message
+from promptls.model import Item, MentionOutcome, Span
 from promptls.prompt.assemble import AssembledPrompt, BudgetTooSmall, assemble, frame_tokens
 from promptls.prompt.context import explicit, implicit, team_context
 from promptls.prompt.context.history import redact_turns, select_turns
@@ -80,6 +78,11 @@ class BuildResult(Struct, frozen=True):
     trace_line: str
     warnings: tuple[str, ...]
 
+    @property
+    def was_truncated(self) -> bool:
+        """True if an item is left out, or a mention is only partly shown."""
+        return self.dropped_count > 0 or any(outcome.status == "partial" for outcome in self.mentions)
+
 
 class _Trace:
     """Collects the stages of one build."""
@@ -97,15 +100,9 @@ class _Trace:
 
 
 def build(
-    message: str,
-    options: PromptOptions,
-    context: ResolveContext,
-    mentions: Sequence[Mention] | None = None,
-    resolution: Resolution | None = None,
+    parsed: ParsedMessage, options: PromptOptions, context: ResolveContext, resolution: Resolution | None = None
 ) -> BuildResult:
-    """Build the prompt for a message.
-
-    `mentions` are those of the message if it is parsed already, and `resolution` has their outcomes if known.
+    """Build the prompt for a parsed message; `resolution` has the outcomes of its mentions if they are known.
 
     Raises:
         Cancelled: the request was cancelled.
@@ -120,14 +117,13 @@ def build(
         line_numbers=options.line_numbers,
     )
 
-    original = message
-    message, log_warnings = fit_message(message, options.budget, counter)
+    message, log_warnings = fit_message(parsed.text, options.budget, counter)
     if counter.count(message) > options.budget + SAFETY_TOKENS:  # most of the time would be spent in vain
         layout, output = profile.layout, options.output
         raise BudgetTooSmall(frame_tokens(message, options.variant, output, counter, layout=layout), options.budget)
 
     with trace.stage("mentions", 0) as count:
-        resolution = resolution or resolve_message(original, context, mentions=mentions)
+        resolution = resolution or resolve_message(parsed, context)
         outcomes = resolution.outcomes
         active_items, active_warnings = explicit.active_context(message, context)
         recipe_items, recipe_warnings = explicit.recipe_items(options.recipe_mentions, context, len(outcomes))
@@ -137,8 +133,7 @@ def build(
     token.check()
 
     with trace.stage("intent", 0) as count:
-        in_question = [o.mention for o in outcomes] if message == original else find_mentions(message, context)
-        question = strip_mentions(message, in_question)
+        question = resolution.question if message == parsed.text else parse_message(message, context).question
         earlier = earlier_question(question, options.history, context) if profile.gathering.by_task else ""
         question = analyzed_text(question)
         understanding = understand_query(analyzed_text(message), question, options, context, earlier)
@@ -151,7 +146,7 @@ def build(
         with trace.stage("task", len(explicit_items)) as count:
             task = task_context(
                 TaskRequest(
-                    original, question, intent, outcomes, explicit_items, options.recipe, options.history, context
+                    parsed.text, question, intent, outcomes, explicit_items, options.recipe, options.history, context
                 )
             )
             count.append(len(task.items))

@@ -16,7 +16,7 @@ from promptls.mentions.completion.index import fold_case
 from promptls.mentions.completion.items import CompletionItem, CompletionQuery, estimate_tokens
 from promptls.mentions.completion.string_table import JUMP
 from promptls.mentions.path_lookup import mention_for
-from promptls.mentions.syntax.format import format_mention
+from promptls.mentions.syntax.grammar import format_mention
 from promptls.model import Root
 from promptls.util.text.plural import plural
 

@@ -25,7 +25,7 @@ from promptls.mentions.completion.items import (
 )
 from promptls.mentions.path_lookup import mention_for, resolve_files, sort_by_proximity
 from promptls.mentions.resolvers.symbol import Definition, candidate_names, filter_matching, split_name
-from promptls.mentions.syntax.format import format_mention
+from promptls.mentions.syntax.grammar import format_mention
 from promptls.model import Symbol
 from promptls.model.files import is_prompt_document
 

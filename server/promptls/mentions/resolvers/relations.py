@@ -18,12 +18,11 @@ from promptls.graph.traversal import MIN_CERTAINTY, call_paths, callables_in, ca
 from promptls.index import OutlineRef
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.outcomes.constructors import included, unresolved
+from promptls.mentions.outcomes import included, unresolved
 from promptls.mentions.path_lookup import resolve_folders, split_root
 from promptls.mentions.resolvers import file, symbol
 from promptls.mentions.resolvers.file_sets import file_set_outcome
-from promptls.mentions.syntax.format import format_argument_mention, mention_to_argument
-from promptls.mentions.syntax.grammar import full_argument, is_path_like
+from promptls.mentions.syntax.grammar import format_argument_mention, full_argument, is_path_like, mention_to_argument
 from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Span
 from promptls.util.text.plural import plural
 
@@ -225,7 +224,7 @@ def _find_file_or_definitions(mention: Mention, context: ResolveContext) -> list
     maybe_path = is_path_like(path) or "/" in path  # executables have no extension
     if not maybe_path or symbol.split_scope(argument, context)[0]:
         return _find_definitions(mention, context, argument)
-    outcome = file.resolve(replace(mention, kind="file", target=path, root=root, scope=""), context)
+    outcome = file.resolve_file(replace(mention, kind="file", target=path, root=root, scope=""), context)
     if outcome.status == "included" and all(item.kind == "file" for item in outcome.targets):
         return [(item.path, -1) for item in outcome.targets]
     refs = _find_definitions(mention, context, argument)  # "Server.go" may be a method

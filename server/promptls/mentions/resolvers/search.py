@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from promptls.index import secret_reason
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.outcomes.constructors import included, item_for_lines, refused, unresolved
+from promptls.mentions.outcomes import included, item_for_lines, refused, unresolved
 from promptls.mentions.path_lookup import files_in_scope, sort_by_proximity
 from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Problem, Span
 from promptls.retrieval.query import parse_query

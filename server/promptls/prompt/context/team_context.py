@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.team_documents import add_hits
+from promptls.mentions.resolvers.team import add_hits
 from promptls.model import FileText, Item, Origin
 from promptls.prompt.context.implicit import Candidates
 from promptls.prompt.context.query_understanding import QueryUnderstanding

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from promptls.index import split_lines
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.path_lookup import access_denied_reason, mention_for, sort_by_proximity
-from promptls.mentions.syntax.line_syntax import LAST_LINE
+from promptls.mentions.syntax.grammar import LAST_LINE
 from promptls.model import AnyOutline, Item, Mention, MentionOutcome, Origin, Problem, Span
 from promptls.util.text.plural import plural
 

@@ -1,26 +1,31 @@
-"""Suggestions for unresolved mentions: the most similar path or symbol name.
+"""Suggestions for unresolved mentions: the most similar path or symbol, and places where the text has the name.
 
 Candidates are names that contain the written name (or its letters in order), then names within a few typing
 errors.  Similarity is RapidFuzz's ratio of the last path segments and of the folders as far as they were written.
+A file that was renamed is found by the renames in the git history, or by the text of the last commit.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache, reduce
 from heapq import nlargest
 
+import numpy as np
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
-from promptls.index import OutlineRef, Snapshot
+from promptls.git import diff
+from promptls.index import OutlineRef, Snapshot, secret_reason, tokenize
 from promptls.knowledge.project.file_kind import is_prose_path, is_test_path
 from promptls.mentions.completion.fuzzy import MIN_SUBSEQUENCE_LENGTH, MatchTier
 from promptls.mentions.completion.index import fold_case, max_edits
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.outcomes.moved_files import moved_path
 from promptls.mentions.path_lookup import mention_for, path_variants, sort_by_proximity
-from promptls.mentions.syntax.format import format_mention
-from promptls.model import Root, Span
+from promptls.mentions.syntax.grammar import format_mention
+from promptls.model import FileText, Problem, Root, Span
+from promptls.util.hashing import content_hash
 
 MIN_NAME_RATIO = 75
 """Minimum ratio (0 to 100) of the last segments for a path to become a candidate."""
@@ -221,3 +226,109 @@ def _deepest_folder(context: ResolveContext, written: str, roots: tuple[Root, ..
             if index.is_folder(f"{root.path}/{folder}"):
                 return mention_for(context.snapshot, f"{root.path}/{folder}", folder=True) or ""
     return ""
+
+
+# ---------------------------------------------------------------- renamed files
+
+MAX_COMPARED_BYTES = 1_000_000
+"""Maximum size of a file whose text is compared, in bytes; bounds the time of an answer."""
+
+
+def moved_path(context: ResolveContext, name: str, roots: tuple[Root, ...]) -> str:
+    """Return the current absolute path of a file that had this name relative to a root, or ""."""
+    for root in roots:
+        (history,) = context.services.git_history.histories([root.path])
+        renamed = f"{root.path}/{history.former_names.get(name, '')}"
+        if renamed in context.snapshot.files:
+            return renamed
+        if name not in history.files or f"{root.path}/{name}" in context.snapshot.files:
+            continue
+        committed = _committed_hash(root.path, history.head, name)
+        same = (path for path, entry in context.snapshot.files.items() if entry.content_hash == committed)
+        found = next((path for path in same if path.startswith(root.path + "/")), "") if committed else ""
+        if found:
+            return found
+    return ""
+
+
+@lru_cache(maxsize=64)
+def _committed_hash(folder: str, head: str, name: str) -> bytes:
+    """Return the content hash of a file in the last commit; `head` identifies the commit in the cache."""
+    text = diff.text_at_head(folder, name, MAX_COMPARED_BYTES)
+    return b"" if isinstance(text, Problem) else content_hash(text)
+
+
+# ---------------------------------------------------------------- occurrences of a name without a symbol
+
+MAX_OCCURRENCES = 3
+"""Maximum number of places that are offered; keeps the message readable."""
+
+MAX_SEARCHED_FILES = 20
+"""Maximum number of files that are read; bounds the time for a word that many files have."""
+
+_MAX_ROWS = 500
+"""Maximum number of chunks whose files are determined."""
+
+
+def find_occurrences(context: ResolveContext, word: str, paths: frozenset[str] | None = None) -> list[tuple[str, int]]:
+    """Return (path, line) of the best places of a word, at most one for each file.
+
+    Only the index is searched, so that the time does not depend on the size of the workspace. Lines that begin with
+    the word, or have it after one other word, come first in a file, because definitions look like that.
+
+    Args:
+        context: The context of the message.
+        word: The word, in its exact spelling.
+        paths: Files that are searched, None for all.
+    """
+    index = context.services.index
+    terms = list(dict.fromkeys(tokenize(word)))
+    if index is None or not terms or len(word) < 2:
+        return []
+    reader = index.reader()
+    rows = reduce(np.intersect1d, (reader.postings(term).rows for term in terms))[:_MAX_ROWS]
+    found = dict.fromkeys(path for row in rows.tolist() for path, _ in reader.locations(int(row)))
+    allowed = [path for path in found if (paths is None or path in paths) and not _is_hidden(context, path)]
+    ranked = sorted(sort_by_proximity(context, allowed), key=lambda path: is_test_path(context.snapshot.label(path)))
+    pattern = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
+    places: list[tuple[str, int]] = []
+    for path in ranked[:MAX_SEARCHED_FILES]:
+        context.token.check()
+        view = context.sources.read(path)
+        line = _best_line(view, pattern, word) if isinstance(view, FileText) else -1
+        if line >= 0:
+            places.append((path, line))
+            if len(places) == MAX_OCCURRENCES:
+                break
+    return places
+
+
+def occurrence_mentions(context: ResolveContext, places: list[tuple[str, int]]) -> tuple[str, ...]:
+    """Return a mention of each place."""
+    mentions = (mention_for(context.snapshot, path, lines=Span(line, line + 1)) for path, line in places)
+    return tuple(mention for mention in mentions if mention)
+
+
+def _is_hidden(context: ResolveContext, path: str) -> bool:
+    """Return whether a file may not be read, or is not in the snapshot any more."""
+    if context.snapshot.files.get(path) is None:
+        return True
+    return bool(secret_reason(path)) and not context.sources.allow_secrets
+
+
+def _best_line(view: FileText, pattern: re.Pattern[str], word: str) -> int:
+    """Return the line that most probably defines the word, -1 if no line has it."""
+    best, best_rank = -1, 4
+    for i, line in enumerate(view.lines):
+        if word not in line:
+            continue
+        match = pattern.search(line)
+        if match is None:
+            continue
+        words_before = len(line[: match.start()].split())
+        rank = 0 if words_before == 1 else 1 if words_before == 0 else 2 if words_before == 2 else 3
+        if rank < best_rank:
+            best, best_rank = i, rank
+        if rank == 0:
+            break
+    return best
