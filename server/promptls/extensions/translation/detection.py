@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from promptls.retrieval.translation.glossary import english_terms, fold, function_words, glossary, stem
+from promptls.extensions.translation.glossary import english_terms, fold, function_words, glossary, stem
 
 LATIN = ("es", "pt", "fr", "de")
 MAX_CHARACTERS = 4000

@@ -9,11 +9,8 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from msgspec import Struct
-
-from promptls.index import STOP_WORDS
-from promptls.retrieval.translation.detection import CODE, detect_language
-from promptls.retrieval.translation.glossary import (
+from promptls.extensions.translation.detection import CODE, detect_language
+from promptls.extensions.translation.glossary import (
     LANGUAGES,
     Glossary,
     english_terms,
@@ -23,9 +20,9 @@ from promptls.retrieval.translation.glossary import (
     simplified,
     stem,
 )
+from promptls.index import STOP_WORDS
+from promptls.retrieval.translation import Translation
 
-MIN_CONFIDENCE = 0.5
-"""Share of translated words below which a warning asks for another language."""
 MAX_TRANSLATED = 20_000
 """Maximum number of characters that are translated; the rest of a message stays as it is."""
 
@@ -60,26 +57,6 @@ _MIN_COMPOUND, _MAX_COMPOUND, _MIN_PART, _MIN_MAIN_PART = 7, 40, 3, 5
 _KANA_ONLY = re.compile(r"[\u3041-\u309f]+")
 
 
-class Translation(Struct, frozen=True):
-    """A question in English terms."""
-
-    language: str  # its code
-    gloss: str  # English terms in the order of the question, with everything that stays as it is
-    words: tuple[str, ...]  # words of the question that may be search terms: without function words
-    translated: int  # number of words that were translated
-    total: int  # number of words without function words
-
-    @property
-    def confidence(self) -> float:
-        """Share of the words that were translated."""
-        return self.translated / self.total if self.total else 1.0
-
-    @property
-    def language_name(self) -> str:
-        """English name of the language."""
-        return LANGUAGES[self.language]
-
-
 @lru_cache(maxsize=64)
 def translate(text: str) -> Translation | None:
     """Return the translation of a question, or None for English, for other languages and if no word is known."""
@@ -92,7 +69,8 @@ def translate(text: str) -> Translation | None:
         return None
     gloss = " ".join("".join(result.pieces).split(" ")) + text[MAX_TRANSLATED:]
     gloss = re.sub(r" {2,}", " ", gloss).strip()
-    return Translation(language, gloss, tuple(dict.fromkeys(result.words)), result.translated, result.total)
+    words = tuple(dict.fromkeys(result.words))
+    return Translation(language, LANGUAGES[language], gloss, words, result.translated, result.total)
 
 
 class _Gloss:
