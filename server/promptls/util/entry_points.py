@@ -35,6 +35,10 @@ def _entry_points(group: str) -> Mapping[str, EntryPoint]:
 def _load(point: EntryPoint) -> Any | None:
     try:
         return point.load()
-    except Exception:  # the part was removed, or it is code of another package
+    except ModuleNotFoundError as error:
+        if not f"{point.module}.".startswith(f"{error.name}."):
+            log.warning("cannot load %s (%s)", point.name, point.value, exc_info=True)
+        return None  # without a warning if the part itself was removed
+    except Exception:  # code of another package
         log.warning("cannot load %s (%s)", point.name, point.value, exc_info=True)
         return None
