@@ -15,7 +15,7 @@ from pathlib import Path
 import lancedb  # noqa: F401 (in full, before another test of the process imports it with stubs)
 import pytest
 
-from promptls.team.config import TeamConfig, read_config
+from promptls.extensions.team.config import TeamConfig, read_config
 from trees import git as run_git
 from workspaces import files_of
 
@@ -137,9 +137,9 @@ def s3_server() -> Iterator[int]:
 
 def build_index(file: Path, cache: Path) -> TeamConfig:
     """Build the index of a configuration in this process, without Ray."""
-    from promptls.team import indices
-    from promptls.team.actors import Job, RepositoryIndexer
-    from promptls.team.table import commit_build, publish
+    from promptls.extensions.team import indices
+    from promptls.extensions.team.actors import Job, RepositoryIndexer
+    from promptls.extensions.team.table import commit_build, publish
 
     config = read_config(file, {**os.environ, **S3_VARIABLES})
     assert isinstance(config, TeamConfig), config

@@ -22,6 +22,7 @@ from msgspec import Struct, structs
 from scipy.optimize import minimize
 
 from promptls.engine import Engine
+from promptls.extensions.team.client import TeamClient
 from promptls.index import load_embedder
 from promptls.index.config import index_config, store_identity
 from promptls.mentions.context import ClientContext
@@ -34,7 +35,6 @@ from promptls.retrieval.linear_model import LinearModel, LogisticModel
 from promptls.retrieval.query import Query
 from promptls.retrieval.retrieve import RetrievalStrategy
 from promptls.settings import Settings, TeamSettings
-from promptls.team.client import TeamClient
 from training import ranking
 
 TIMEOUT_S = 120.0

@@ -51,8 +51,9 @@ from promptls.prompt.recipes import (
 from promptls.prompt.rendering.boundary_key import boundary_key
 from promptls.retrieval.query_expansion import Cooccurrence
 from promptls.retrieval.retrieve import RetrievalStrategy
+from promptls.retrieval.team_source import TeamConnection
 from promptls.settings import Settings, cache_directory, config_file, user_settings
-from promptls.team.client import TeamClient
+from promptls.util.entry_points import service
 
 SendComplete = Callable[[dict[str, Any]], "Future[Any]"]
 """Sends `promptls/complete` to the client; the future's result is its response."""
@@ -160,10 +161,11 @@ class Engine:
         )
 
     @staticmethod
-    def _connect_team(settings: Settings) -> TeamClient | None:
+    def _connect_team(settings: Settings) -> TeamConnection | None:
         """Return the client of the team index of the settings, None without one."""
+        connect = service("team") if settings.team.index else None
         config = index_config(settings)
-        return TeamClient(settings.team, lambda size: store_identity(config, size)) if settings.team.index else None
+        return connect(settings.team, lambda size: store_identity(config, size)) if connect is not None else None
 
     def _close_team(self) -> None:
         if self.team is not None:

@@ -281,8 +281,8 @@ def test_credentials_are_required_so_that_no_metadata_service_is_queried(index: 
 def test_vectors_of_another_model_are_not_compared(index: Path) -> None:
     import shutil
 
-    from promptls.team.storage import Storage
-    from promptls.team.table import open_table
+    from promptls.extensions.team.storage import Storage
+    from promptls.extensions.team.table import open_table
 
     copy = index / "other-model"
     shutil.copytree(index / "index", copy, dirs_exist_ok=True)

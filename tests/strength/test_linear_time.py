@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from promptls.compat.attune import escape_passage
+from promptls.extensions.compat.attune import escape_passage
 from promptls.index.files.notebooks.notebook import notebook_text
 from promptls.mentions.lookalikes import words_in_code
 from promptls.mentions.registry import registry

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.compat.attune import (
+from promptls.extensions.compat.attune import (
     CLAUSE,
     DEFAULT_MAX_CONTEXT_CHARS,
     RetrievalEntry,

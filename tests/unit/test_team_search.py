@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from promptls.extensions.team.client import INCOMPLETE, TeamClient
+from promptls.extensions.team.messages import Failure, Hits, SearchIndex
 from promptls.index import StoreIdentity
 from promptls.model import Item, Origin, Span
 from promptls.prompt.context.implicit import Candidates
@@ -24,8 +26,6 @@ from promptls.retrieval.team_source import (
     without_names,
 )
 from promptls.settings import TeamSettings
-from promptls.team.client import INCOMPLETE, TeamClient
-from promptls.team.messages import Failure, Hits, SearchIndex
 
 REPOSITORIES = ["acme/shop-api", "acme/mail", "tools/Mail_Parser", "a/core", "b/core", "c/core", "sharkdp/fd", "left/db", "right/db"]  # fmt: skip
 QUESTIONS = [

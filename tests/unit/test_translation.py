@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptls.extensions.translation.glossary import LANGUAGES, function_words
+from promptls.extensions.translation.translate import translate
 from promptls.index import tokenize
 from promptls.prompt.intent.detect import detect_intent
 from promptls.retrieval.query import parse_query
-from promptls.retrieval.translation import LANGUAGES, function_words, translate
 
 DATA = Path(__file__).parents[2] / "scripts" / "evaluation" / "data"
 
@@ -142,7 +143,7 @@ def test_intent_is_that_of_the_english_question(text: str, seeks_tests: bool, ac
 
 
 def test_glossary_is_well_formed() -> None:
-    text = files("promptls.retrieval").joinpath("glossary.tsv").read_text("utf-8")
+    text = files("promptls.extensions.translation").joinpath("glossary.tsv").read_text("utf-8")
     header, *rows = [row.split("\t") for row in text.splitlines()]
     assert header == ["english", *LANGUAGES]
     assert len(text.encode()) < 1_000_000
@@ -157,3 +158,8 @@ def test_any_text_has_a_query(text: str) -> None:
     parse_query(text)
     if translation is not None:
         assert 0 < translation.translated <= translation.total
+
+
+def test_long_message_is_translated_in_linear_time() -> None:
+    for unit in ("é", "un mot de ", "a-b'", "的", "wiederholungs", "x.y/", "`"):
+        translate("¿dónde está la función que no es " + unit * 50_000)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from logging.handlers import RotatingFileHandler
 
 from promptls import __version__
-from promptls.cli import doctor, graph, index, install, mcp, memory, prompt, recipes, search, serve, team, verify
+from promptls.cli import doctor, graph, index, install, mcp, memory, prompt, recipes, search, serve, verify
 from promptls.cli.output import (
     FAILURE,
     SUCCESS,
@@ -25,6 +25,7 @@ from promptls.cli.output import (
     print_error,
     require_stream,
 )
+from promptls.util import entry_points
 
 MAX_LOG_BYTES = 2_000_000
 """Size at which the log file is rotated, in bytes; one older file is kept."""
@@ -83,8 +84,9 @@ def argument_parser() -> argparse.ArgumentParser:
     memory.add_parser(commands)
     recipes.add_parser(commands)
     index.add_parsers(commands)
-    team.add_parser(commands)
     doctor.add_parser(commands)
+    for add_parser in entry_points.commands():
+        add_parser(commands)
     return parser
 
 

@@ -1,6 +1,6 @@
 """Team source: chunks of other repositories, from an index on shared storage, as candidates for a question.
 
-The source itself is in `promptls.team`, above this package; here are the values that it returns and their scores.
+The source itself is the service "team" of `promptls.extensions`. Here are the values that it returns, and their scores.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from msgspec import Struct
@@ -131,6 +131,26 @@ class TeamSource(Protocol):
 
     def read(self, repository: str, path: str) -> TeamFile | Problem:
         """Read a file."""
+        ...
+
+
+class TeamConnection(TeamSource, Protocol):
+    """The team source with its life cycle, as the engine owns it."""
+
+    def warm(self) -> None:
+        """Open the index in the background and read what the first search needs."""
+        ...
+
+    def wait_until_open(self, timeout_s: float) -> bool:
+        """Wait until the index is open or cannot be opened; for commands that serve one request."""
+        ...
+
+    def status(self) -> dict[str, Any]:
+        """Return the state for `promptls/status`."""
+        ...
+
+    def close(self) -> None:
+        """Stop the reader process."""
         ...
 
 

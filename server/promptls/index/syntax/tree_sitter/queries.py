@@ -20,11 +20,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
 from promptls.index.syntax.tree_sitter.grammars import GRAMMAR_SOURCES, GrammarSource, grammar_loader
-from promptls.languages import LANGUAGES
+from promptls.languages import LANGUAGES, read_query_file
 
 if TYPE_CHECKING:
     import tree_sitter
@@ -62,7 +61,7 @@ def compiled_queries(
     if grammar is None:
         return None
     patterns = [
-        pattern for name in LANGUAGES[language].query_files for pattern in split_patterns(_read_query_file(name))
+        pattern for name in LANGUAGES[language].query_files for pattern in split_patterns(read_query_file(name))
     ]
     query, accepted = _compile_supported(grammar, patterns)
     return CompiledQueries(
@@ -91,10 +90,6 @@ def split_patterns(source: str) -> list[str]:
         elif text[0] == "@" and depth == 0:
             patterns[-1] += " " + text
     return patterns
-
-
-def _read_query_file(name: str) -> str:
-    return (resources.files("promptls.languages") / "queries" / f"{name}.scm").read_text("utf-8")
 
 
 def _role(pattern: str) -> str:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from promptls.compat import markdown
-from promptls.compat.markdown import block_quote
+from promptls.extensions.compat import markdown
+from promptls.extensions.compat.markdown import block_quote
 from promptls.prompt.layouts import Chat, MessageParts, PromptContent, arrange_messages
 from promptls.prompt.packing.pack import PackedItem
 from promptls.prompt.rendering.renderer import SEPARATOR, Renderer

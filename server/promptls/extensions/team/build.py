@@ -12,14 +12,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from promptls.index import StoreIdentity
-from promptls.team import indices
-from promptls.team.actors import Job, JobResult, RepositoryIndexer, settings_hash
-from promptls.team.config import Repository, TeamConfig
-from promptls.team.fetch import FetchError, latest_commit
-from promptls.team.scan import repository_limits
-from promptls.team.schema import RepositoryState, quoted
-from promptls.team.table import (
+from promptls.extensions.team import indices
+from promptls.extensions.team.actors import Job, JobResult, RepositoryIndexer, settings_hash
+from promptls.extensions.team.config import Repository, TeamConfig
+from promptls.extensions.team.fetch import FetchError, latest_commit
+from promptls.extensions.team.scan import repository_limits
+from promptls.extensions.team.schema import RepositoryState, quoted
+from promptls.extensions.team.table import (
     Change,
     commit_build,
     commit_update,
@@ -28,6 +27,7 @@ from promptls.team.table import (
     publish,
     states_of,
 )
+from promptls.index import StoreIdentity
 
 MAX_ATTEMPTS = 3
 """Attempts for a repository whose worker is killed, for example for lack of memory."""
@@ -146,7 +146,7 @@ def indexers(config: TeamConfig, cache: str, jobs: int | None = None) -> Iterato
 def _import_root_as_current_folder() -> Iterator[None]:
     """Change the current folder: Ray puts it on `sys.path` of the workers, where a `numpy.py` in it would be imported."""
     before = os.getcwd()  # noqa: PTH109 - as a string
-    os.chdir(Path(__file__).parents[2])
+    os.chdir(Path(__file__).parents[3])
     try:
         yield
     finally:

@@ -17,8 +17,8 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from promptls.compat import markdown
-from promptls.compat.markdown import block_quote
+from promptls.extensions.compat import markdown
+from promptls.extensions.compat.markdown import block_quote
 from promptls.index import find_words, split_identifier, stem
 from promptls.prompt.layouts import Chat, MessageParts, PromptContent
 from promptls.prompt.profile import ProfileHooks, read_profile

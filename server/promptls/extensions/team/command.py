@@ -15,8 +15,8 @@ from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error, print
 from promptls.util.text.plural import plural
 
 if TYPE_CHECKING:
-    from promptls.team.build import Report
-    from promptls.team.config import TeamConfig
+    from promptls.extensions.team.build import Report
+    from promptls.extensions.team.config import TeamConfig
 
 PACKAGES = ("ray", "lance")
 """Import names of the packages that the extra adds."""
@@ -52,11 +52,11 @@ def _write(options: argparse.Namespace, name: str) -> int:
     """Run a command that writes the index, and print its report."""
     if not _has_packages():
         return FAILURE
+    from promptls.extensions.team import build as commands
+    from promptls.extensions.team.storage import storage_problem
+    from promptls.extensions.team.table import ConcurrentChange
     from promptls.index import ModelUnavailable
     from promptls.settings import cache_directory, user_settings
-    from promptls.team import build as commands
-    from promptls.team.storage import storage_problem
-    from promptls.team.table import ConcurrentChange
 
     config = _config(options.config)
     run = commands.build if name == "build" else commands.update
@@ -86,8 +86,8 @@ def _status(options: argparse.Namespace) -> int:
         return FAILURE
     import msgspec
 
-    from promptls.team.status import read_status
-    from promptls.team.storage import storage_problem
+    from promptls.extensions.team.status import read_status
+    from promptls.extensions.team.storage import storage_problem
 
     config = _config(options.config)
     try:
@@ -126,8 +126,8 @@ def _config(file: Path) -> TeamConfig:
     Raises:
         UsageError: It is invalid.
     """
+    from promptls.extensions.team.config import read_config
     from promptls.model import Problem
-    from promptls.team.config import read_config
 
     config = read_config(file)
     if isinstance(config, Problem):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from promptls.compat import markdown
-from promptls.compat.markdown import block_quote
+from promptls.extensions.compat import markdown
+from promptls.extensions.compat.markdown import block_quote
 from promptls.graph import markdown as graph_markdown
 from promptls.graph import traversal
 from promptls.knowledge.project.facts import project_header

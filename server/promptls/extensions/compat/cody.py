@@ -6,8 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from promptls.compat import markdown
-from promptls.compat.markdown import block_quote
+from promptls.extensions.compat import markdown
+from promptls.extensions.compat.markdown import block_quote
 from promptls.index import tokenize
 from promptls.prompt.layouts import Chat, MessageParts, PromptContent, heading
 from promptls.prompt.packing.pack import PackedItem

@@ -16,11 +16,10 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from promptls.index import IndexConfig, StoreIdentity
-from promptls.team.config import Repository
-from promptls.team.fetch import fetch
-from promptls.team.scan import BATCH_CHUNKS, ScannedFile, Scanner, repository_limits, scan_folder
-from promptls.team.schema import (
+from promptls.extensions.team.config import Repository
+from promptls.extensions.team.fetch import fetch
+from promptls.extensions.team.scan import BATCH_CHUNKS, ScannedFile, Scanner, repository_limits, scan_folder
+from promptls.extensions.team.schema import (
     CHUNK,
     FILE,
     ChunkRow,
@@ -32,8 +31,9 @@ from promptls.team.schema import (
     repository_table,
     table_schema,
 )
-from promptls.team.storage import Storage, configure_libraries
-from promptls.team.table import Change, open_table, write_fragments
+from promptls.extensions.team.storage import Storage, configure_libraries
+from promptls.extensions.team.table import Change, open_table, write_fragments
+from promptls.index import IndexConfig, StoreIdentity
 
 _PATHS_PER_FILTER = 5_000
 _KEYS_PER_LOOKUP = 1_000

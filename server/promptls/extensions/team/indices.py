@@ -7,9 +7,9 @@ import time
 from datetime import timedelta
 from typing import Any
 
-from promptls.team.schema import CHUNK
-from promptls.team.storage import Storage
-from promptls.team.table import open_table, published_version, retry
+from promptls.extensions.team.schema import CHUNK
+from promptls.extensions.team.storage import Storage
+from promptls.extensions.team.table import open_table, published_version, retry
 
 MIN_INDEXED_VECTORS = 2_000
 """Chunks from which on there is a vector index; the vectors of fewer are read in full, about 2 MB."""

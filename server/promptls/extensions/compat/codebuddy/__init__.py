@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from promptls.compat.codebuddy.budget import model_budget
-from promptls.compat.codebuddy.classifier import classify
-from promptls.compat.codebuddy.layout import codebuddy_layout
-from promptls.compat.codebuddy.scoring import density_formula
-from promptls.compat.codebuddy.sections import memory_section, overview_section, team_section
+from promptls.extensions.compat.codebuddy.budget import model_budget
+from promptls.extensions.compat.codebuddy.classifier import classify
+from promptls.extensions.compat.codebuddy.layout import codebuddy_layout
+from promptls.extensions.compat.codebuddy.scoring import density_formula
+from promptls.extensions.compat.codebuddy.sections import memory_section, overview_section, team_section
 from promptls.prompt.profile import ProfileHooks, read_profile
 from promptls.prompt.sections import architecture_section
 
 PROFILE = read_profile(
-    "promptls.compat",
+    "promptls.extensions.compat",
     "codebuddy",
     ProfileHooks(
         classify=classify,

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from promptls.extensions.team.schema import REPO, RepositoryState, table_identity, table_schema
+from promptls.extensions.team.storage import PUBLISHED, Storage
 from promptls.index import StoreIdentity
-from promptls.team.schema import REPO, RepositoryState, table_identity, table_schema
-from promptls.team.storage import PUBLISHED, Storage
 from promptls.util.decode import decode_json
 
 MAX_ATTEMPTS = 20

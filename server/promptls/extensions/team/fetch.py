@@ -14,8 +14,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from promptls.extensions.team.config import Repository, public_address
 from promptls.index import FileLimits, walk_files
-from promptls.team.config import Repository, public_address
 from promptls.util.git_process import git_program, kill_process_group, safe_environment
 
 FETCH_TIMEOUT_S = 1800.0

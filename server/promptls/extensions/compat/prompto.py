@@ -10,7 +10,7 @@ from importlib.resources import files
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.compat import markdown
+from promptls.extensions.compat import markdown
 from promptls.index import stem
 from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Chat, MessageParts, PromptContent, arrange_messages

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from promptls.extensions.team import indices
+from promptls.extensions.team.schema import RepositoryState
+from promptls.extensions.team.storage import Storage
+from promptls.extensions.team.table import identity_of, open_table, published_version, states_of
 from promptls.index import StoreIdentity
-from promptls.team import indices
-from promptls.team.schema import RepositoryState
-from promptls.team.storage import Storage
-from promptls.team.table import identity_of, open_table, published_version, states_of
 
 
 class TeamStatus(Struct, frozen=True, rename="camel"):

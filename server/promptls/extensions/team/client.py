@@ -15,6 +15,25 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from promptls.extensions.team.connection import TIMEOUT_S, ReaderConnection
+from promptls.extensions.team.messages import (
+    ChunkHit,
+    Exclusion,
+    Failure,
+    FileContentResult,
+    FileNames,
+    Hits,
+    IndexOpened,
+    ListFiles,
+    OpenIndex,
+    ReaderRequest,
+    ReaderResponse,
+    ReadFile,
+    SearchIndex,
+)
+from promptls.extensions.team.roots import open_repositories
+from promptls.extensions.team.schema import RepositoryState
+from promptls.extensions.team.storage import Storage, open_storage
 from promptls.index import StoreIdentity
 from promptls.model import Problem, Span
 from promptls.retrieval.query import Query
@@ -31,25 +50,6 @@ from promptls.retrieval.team_source import (
     without_names,
 )
 from promptls.settings import TeamSettings
-from promptls.team.connection import TIMEOUT_S, ReaderConnection
-from promptls.team.messages import (
-    ChunkHit,
-    Exclusion,
-    Failure,
-    FileContentResult,
-    FileNames,
-    Hits,
-    IndexOpened,
-    ListFiles,
-    OpenIndex,
-    ReaderRequest,
-    ReaderResponse,
-    ReadFile,
-    SearchIndex,
-)
-from promptls.team.roots import open_repositories
-from promptls.team.schema import RepositoryState
-from promptls.team.storage import Storage, open_storage
 from promptls.util.lru import GenerationalCache
 
 MAX_HITS = 50

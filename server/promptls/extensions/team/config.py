@@ -14,9 +14,9 @@ import msgspec
 from msgspec import Struct
 
 from promptls import settings
+from promptls.extensions.team.storage import Storage, open_storage
 from promptls.index import IndexConfig, index_config
 from promptls.model import Problem
-from promptls.team.storage import Storage, open_storage
 from promptls.util.decode import convert
 from promptls.util.toml import tomllib
 

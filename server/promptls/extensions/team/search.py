@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from promptls.index import StoreIdentity
-from promptls.model import Span
-from promptls.team.indices import partitions
-from promptls.team.messages import ChunkHit, Exclusion, SearchIndex
-from promptls.team.schema import (
+from promptls.extensions.team.indices import partitions
+from promptls.extensions.team.messages import ChunkHit, Exclusion, SearchIndex
+from promptls.extensions.team.schema import (
     FILE,
     REPO,
     ChunkItem,
@@ -24,7 +22,9 @@ from promptls.team.schema import (
     table_identity,
     table_schema,
 )
-from promptls.team.storage import PUBLISHED, TABLE, Storage
+from promptls.extensions.team.storage import PUBLISHED, TABLE, Storage
+from promptls.index import StoreIdentity
+from promptls.model import Span
 from promptls.util.decode import decode_json, decode_msgpack
 
 INDEX_CACHE_BYTES, CACHE_BYTES_PER_CHUNK = 128 << 20, 80

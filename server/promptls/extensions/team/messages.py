@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
+from promptls.extensions.team.schema import RepositoryState
 from promptls.index import StoreIdentity
 from promptls.model import Span
-from promptls.team.schema import RepositoryState
 
 
 class OpenIndex(Struct, frozen=True, tag=True):

@@ -13,8 +13,7 @@ from typing import BinaryIO, cast
 
 from msgspec import MsgspecError, Struct
 
-from promptls.index import kill_process, read_frame, spawn_process, write_frame
-from promptls.team.messages import (
+from promptls.extensions.team.messages import (
     Failure,
     IndexOpened,
     OpenIndex,
@@ -22,12 +21,13 @@ from promptls.team.messages import (
     ReaderResponse,
     response_decoder,
 )
-from promptls.team.storage import Storage
+from promptls.extensions.team.storage import Storage
+from promptls.index import kill_process, read_frame, spawn_process, write_frame
 from promptls.util.backoff import Backoff
 
 log = logging.getLogger(__name__)
 
-READER_MODULE = "promptls.team.reader_process"
+READER_MODULE = "promptls.extensions.team.reader_process"
 TIMEOUT_S = 20.0
 """Seconds after which the reader process is killed because the storage does not respond."""
 REFRESH_S = 60.0

@@ -1,6 +1,6 @@
 """Reader process: searches the team index on behalf of the server.
 
-Runs as `python -m promptls.team.reader_process`. Handles one request at a time from stdin, and exits at its end. The
+Runs as `python -m promptls.extensions.team.reader_process`. Handles one request at a time from stdin, and exits at its end. The
 server never imports LanceDB, and can kill this process if the storage does not respond.
 """
 
@@ -10,8 +10,7 @@ import os
 from collections.abc import Callable
 from typing import BinaryIO
 
-from promptls.index import limit_memory, read_frame, write_frame
-from promptls.team.messages import (
+from promptls.extensions.team.messages import (
     Failure,
     FileContentResult,
     FileNames,
@@ -25,8 +24,9 @@ from promptls.team.messages import (
     SearchIndex,
     request_decoder,
 )
-from promptls.team.search import MissingIndex, TeamTable
-from promptls.team.storage import Storage, configure_libraries, storage_problem
+from promptls.extensions.team.search import MissingIndex, TeamTable
+from promptls.extensions.team.storage import Storage, configure_libraries, storage_problem
+from promptls.index import limit_memory, read_frame, write_frame
 
 
 class Reader:

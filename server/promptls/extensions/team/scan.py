@@ -11,6 +11,8 @@ import numpy as np
 from msgspec import Struct, structs
 from numpy.typing import NDArray
 
+from promptls.extensions.team.config import Repository
+from promptls.extensions.team.schema import ChunkRow, FileRow
 from promptls.index import (
     Embedder,
     FileLimits,
@@ -31,8 +33,6 @@ from promptls.index import (
 from promptls.languages import language_of
 from promptls.model import Outline, encode_outline
 from promptls.prompt.sanitize import redact
-from promptls.team.config import Repository
-from promptls.team.schema import ChunkRow, FileRow
 from promptls.util.hashing import content_hash
 
 BATCH_CHUNKS = 4_000
