@@ -12,6 +12,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptls.api.messages.results import redact_result
 from promptls.index.files.secret_files import secret_kind
 from promptls.model import FileEntry, FileText
 from promptls.prompt.rendering.sanitized_lines import SanitizedLines
@@ -290,6 +291,16 @@ def test_diff_is_redacted_like_its_file(path: str, before: str, after: str) -> N
             "app:app:⟦redacted: value", "app:app:⟦redacted: password"
         )
         assert len(found) == 1
+
+
+def test_texts_of_a_result_are_redacted_together_by_file() -> None:
+    fields = {"path": "a.yml", "symbol": "- name: DB_PASSWORD", "detail": f"  value: {CHOSEN}", "line": 3}
+    key = {"path": "b.txt", "lines": KEY.split("\n")}
+    result = redact_result({"query": f"postgres://app:{CHOSEN}@db/x", "hits": [fields, key], "found": True})
+    shown = {**fields, "detail": "  value: ⟦redacted: value⟧"}
+    lines = ["⟦redacted: private key⟧", *[""] * KEY.count("\n")]
+    query = "postgres://app:⟦redacted: password⟧@db/x"
+    assert result == {"query": query, "hits": [shown, {"path": "b.txt", "lines": lines}], "found": True}
 
 
 @pytest.mark.parametrize("folder", ["/home/ann/tests/", "/srv/templates/", "/home/ann/.config/"])
