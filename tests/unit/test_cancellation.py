@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.api.messages.results import encode_mentions, utf16_offset, utf16_offsets
-from promptls.index import Snapshot
+from promptls.index import Snapshot, match_globs
 from promptls.mentions.resolve import message_syntax
 from promptls.model import Cancelled, CancelToken, Mention, MentionOutcome
 from promptls.prompt.build import MAX_ANALYZED_CHARACTERS, analyzed_text
@@ -29,6 +29,8 @@ LOOPS: dict[str, Callable[[], object]] = {
     "mentions": lambda: message_syntax("@a " * 2_000),
     "fences": lambda: message_syntax("```\n" * 2_000 + "@a"),
     "inline code": lambda: message_syntax("`x` " * 2_000 + "@a"),
+    "globs": lambda: match_globs(["src/a.py"] * 2_000, ["**/*.py"]),
+    "globs with an exception": lambda: match_globs(["src/a.py"] * 2_000, ["**/*.py", "!b.py"]),
     "tokens": lambda: Estimate().count("word " * 20_000),
     "tokens of many texts": lambda: Estimate().count_all(["word"] * 2_000),
     "log": lambda: contains_log(LOG),

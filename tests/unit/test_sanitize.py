@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 
 import pytest
@@ -9,7 +10,10 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptls.api.messages.results import redact_result
 from promptls.index.files.secret_files import secret_kind
+from promptls.model import FileEntry, FileText
+from promptls.prompt.rendering.sanitized_lines import SanitizedLines
 from promptls.prompt.sanitize import (
     CleanText,
     Finding,
@@ -242,6 +246,72 @@ def test_overlapping_secrets_are_merged() -> None:
 def test_sample_files_are_ordinary_settings() -> None:
     text = "API_TOKEN=put_it_here\nPORT=3000\nDB_PASSWORD=Tiger!77horse\n"
     assert redact(text, ".env.example")[0] == text.replace("Tiger!77horse", "⟦redacted: value⟧")
+
+
+CHOSEN = "Falcon" + "river47"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sshpass -p '§' ssh root@db",
+        "curl -fsS -u admin:§ https://repo.corp/x",
+        "mysqldump -u root -p§ app",
+        "ERROR login failed user=bob password=§ ip=10.1.1.1",
+        "GET /v1/items?password=§&page=2 200",
+        "machine api.corp login bob password §",
+    ],
+)
+@pytest.mark.parametrize("name", ["terminal", "terminal (2)", "clipboard", "history", "commit 1a2b3c4", "main..topic"])
+def test_text_without_a_file_is_redacted_like_a_log(name: str, line: str) -> None:
+    text = f"$ make\n{line.replace('§', CHOSEN)}\n"
+    entry = FileEntry(f"promptls:{name}", "", name)
+    assert list(SanitizedLines(FileText(entry, text, tuple(text.split("\n"))))) == redact(text, "a.log")[0].split("\n")
+    assert CHOSEN not in redact(text, f"promptls:{name}")[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("users.csv", "login;password\nann;x", f"login;password\nbot;{CHOSEN}"),
+        ("deploy.yaml", "- name: DB_PASSWORD\n  value: x", f"- name: DB_PASSWORD\n  value: {CHOSEN}"),
+        ("v.tf", "", f'variable "db_password" {{\n  type    = string\n  default = "{CHOSEN}"\n}}'),
+        ("web.xml", "", f"<param-name>db.password</param-name>\n<param-value>{CHOSEN}</param-value>"),
+        ("pgpass.md", f"db.corp:5432:app:app:{CHOSEN}", ""),
+    ],
+)
+def test_diff_is_redacted_like_its_file(path: str, before: str, after: str) -> None:
+    text = "\n".join(difflib.unified_diff(before.split("\n"), after.split("\n"), lineterm="", n=3))
+    assert all(CHOSEN not in redact(version, path, is_file=True)[0] for version in (before, after))
+    for origin in (f"promptls:{path} (diff)", "a.patch"):
+        shown, found = redact(text, origin, is_file=True)
+        assert shown == text.replace(CHOSEN, "⟦redacted: value⟧").replace(
+            "app:app:⟦redacted: value", "app:app:⟦redacted: password"
+        )
+        assert len(found) == 1
+
+
+def test_texts_of_a_result_are_redacted_together_by_file() -> None:
+    fields = {"path": "a.yml", "symbol": "- name: DB_PASSWORD", "detail": f"  value: {CHOSEN}", "line": 3}
+    key = {"path": "b.txt", "lines": KEY.split("\n")}
+    result = redact_result({"query": f"postgres://app:{CHOSEN}@db/x", "hits": [fields, key], "found": True})
+    shown = {**fields, "detail": "  value: ⟦redacted: value⟧"}
+    lines = ["⟦redacted: private key⟧", *[""] * KEY.count("\n")]
+    query = "postgres://app:⟦redacted: password⟧@db/x"
+    assert result == {"query": query, "hits": [shown, {"path": "b.txt", "lines": lines}], "found": True}
+
+
+@pytest.mark.parametrize("folder", ["/home/ann/tests/", "/srv/templates/", "/home/ann/.config/"])
+def test_folders_above_the_root_do_not_change_what_is_secret(folder: str) -> None:
+    for name, text in (
+        ("app.py", f'password = "{CHOSEN}"'),
+        ("app.py", f"password = {CHOSEN}"),
+        ("secrets.yml", "a: b2c3d4"),
+    ):
+        file = FileText(FileEntry(f"{folder}shop/{name}", f"{folder}shop", name), text, (text,))
+        assert list(SanitizedLines(file)) == redact(text, name, is_file=True)[0].split("\n")
+    assert secret_kind(f"{folder}shop/secrets.yml", [f"{folder}shop"]) == "file of secrets"
+    assert secret_kind(f"{folder}shop/templates/secrets.yml", [f"{folder}shop"]) == ""
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from promptls.api.messages.results import (
     encode_item,
     encode_mentions,
     encode_span,
+    redact_result,
     utf16_offset,
 )
 from promptls.engine import Engine
@@ -107,8 +108,7 @@ def _encode_prompt(
             "messages": messages,
             "cacheablePrefix": {"message": len(messages) - 1, "characters": characters},
         }
-    return {
-        **text,
+    encoded = {
         "tokens": {
             "budget": options.budget,
             "used": assembled.tokens_used,
@@ -127,7 +127,6 @@ def _encode_prompt(
             }
             for omitted in result.omitted
         ],
-        "mentions": encode_mentions(result.mentions, params.message, snapshot),
         "intent": encode_intent(result.intent),
         "wasTruncated": result.was_truncated,
         "droppedCount": result.dropped_count,
@@ -139,6 +138,8 @@ def _encode_prompt(
         "index": encode_index_state(state),
         "warnings": [*result.warnings, *([state.message] if state.phase == "degraded" else [])],
     }
+    mentions = encode_mentions(result.mentions, params.message, snapshot)
+    return {**text, "mentions": mentions, **redact_result(encoded)}
 
 
 def _encode_prompt_item(prompt_item: PromptItem, snapshot: Snapshot) -> Json:

@@ -130,7 +130,7 @@ def access_denied_reason(context: ResolveContext, path: str) -> str:
     snapshot = context.snapshot
     label = snapshot.label(path)
     root = snapshot.root_of(path)
-    secret = secret_reason(path if is_file_path(path) else located_path(path))
+    secret = secret_reason(path if is_file_path(path) else located_path(path), [root.path] if root is not None else ())
     if secret and not context.sources.allow_secrets:
         return f"{label} is not shown: {secret}. Set secrets.allowFiles to allow it."
     if not is_file_path(path):

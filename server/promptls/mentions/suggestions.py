@@ -311,9 +311,10 @@ def occurrence_mentions(context: ResolveContext, places: list[tuple[str, int]]) 
 
 def _is_hidden(context: ResolveContext, path: str) -> bool:
     """Return whether a file may not be read, or is not in the snapshot any more."""
-    if context.snapshot.files.get(path) is None:
+    entry = context.snapshot.files.get(path)
+    if entry is None:
         return True
-    return bool(secret_reason(path)) and not context.sources.allow_secrets
+    return bool(secret_reason(entry.name)) and not context.sources.allow_secrets
 
 
 def _best_line(view: FileText, pattern: re.Pattern[str], word: str) -> int:

@@ -63,7 +63,7 @@ class Scanner:
 
     def read(self, path: str, name: str, limits: FileLimits, root: str) -> str | None:
         """Return the text of a file without secrets, None if it is not indexed."""
-        if secret_reason(path):
+        if secret_reason(name):
             return None
         content = read_text(path, limits, (root,))
         return None if isinstance(content, UnreadableFile) else redact(content.text, name, is_file=True)[0]

@@ -258,7 +258,7 @@ def _is_shown(context: ResolveContext, path: str) -> bool:
     entry = context.snapshot.files[path]
     return (
         not entry.skip_reason
-        and not secret_reason(path)
+        and not secret_reason(entry.name)
         and (bool(entry.mtime_ns) or not access_denied_reason(context, path))
     )
 

@@ -41,7 +41,7 @@ def file_set_outcome(
 ) -> MentionOutcome:
     """Return the outcome for a set of files, in this order."""
     files = context.snapshot.files
-    shown = [path for path in paths if not files[path].skip_reason and not secret_reason(path)]
+    shown = [path for path in paths if not files[path].skip_reason and not secret_reason(files[path].name)]
     items = [_file_item(context, path) for path in shown[:MAX_FILES]]
     if len(shown) > MAX_FILES:
         reason = f"{reason} Only the first {MAX_FILES} of {len(shown):,} files are considered.".strip()

@@ -268,7 +268,7 @@ def _hidden_paths(context: ResolveContext, paths: Iterable[str]) -> set[str]:
             hidden.add(path)
     for root_path, unlisted in unlisted_by_root.items():
         hidden |= ignored_paths(root_path, unlisted, context.sources.limits)
-        hidden |= {path for path in unlisted if secret_reason(path) and not context.sources.allow_secrets}
+        hidden |= {path for path in unlisted if secret_reason(path, [root_path]) and not context.sources.allow_secrets}
     return hidden
 
 

@@ -12,7 +12,7 @@ from promptls.model import FileText, FormName, Item, Origin, RenderedItem, Span,
 from promptls.prompt.rendering.fences import SPECIMEN, fence
 from promptls.prompt.rendering.notes import Note, notes_of
 from promptls.prompt.rendering.sanitized_lines import SanitizedLines
-from promptls.prompt.sanitize import clean, header_text, redact
+from promptls.prompt.sanitize import clean, header_text, origin_of, redact
 from promptls.prompt.tokens import Counter, count_all
 
 SEPARATOR = "\n\n"
@@ -99,7 +99,7 @@ class Renderer:
         if lines is None:
             symbols = file.entry.outline.symbols if file.entry.outline else ()
             text = "\n".join(" ".join((s.signature or s.name or s.kind).split("\n")) for s in symbols)
-            lines = self._symbol_lines[key] = redact(text, file.entry.path)[0].split("\n")
+            lines = self._symbol_lines[key] = redact(text, origin_of(file.entry))[0].split("\n")
         return lines
 
     def symbols_ending_at(self, file: FileText, end: int) -> Sequence[Symbol]:
