@@ -30,6 +30,8 @@ CUSTOM_REQUESTS: dict[str, tuple[type[Params], Callable[..., Json]]] = {
     "promptls/resolveMentions": (protocol.ResolveMentionsParams, _request("resolve_mentions:resolve_mentions")),
     "promptls/completeMention": (protocol.CompleteMentionParams, _request("complete_mention:complete_mention")),
     "promptls/verifyCitations": (protocol.VerifyCitationsParams, _request("verify_citations:verify_citations")),
+    "promptls/list": (protocol.ListParams, _request("list_regions:list_regions")),
+    "promptls/read": (protocol.ReadParams, _request("read:read")),
     "promptls/search": (protocol.SearchParams, _request("search:search")),
     "promptls/graph": (protocol.GraphParams, _request("graph:graph")),
     "promptls/explain": (protocol.ExplainParams, _request("explain:explain")),
