@@ -1,0 +1,321 @@
+"""Regions as text for a reader: complete definitions with line numbers, within a token budget.
+
+Each region has a heading, the imports that it uses, the lines that open the definitions around it, its lines, and one
+line of relations.  A region that costs less than its share of the budget leaves the rest to the others.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec import Struct
+
+from promptls.graph.graph import GraphView
+from promptls.graph.relation_line import relation_line
+from promptls.languages.kinds import CALLABLE_KINDS
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.path_lookup import split_root
+from promptls.mentions.resolvers import file as file_resolver
+from promptls.mentions.resolvers import symbol as symbol_resolver
+from promptls.mentions.syntax.format import mention_to_argument
+from promptls.mentions.syntax.line_syntax import parse_lines
+from promptls.model import AnyOutline, FileText, Item, Mention, MentionOutcome, Span, Symbol
+from promptls.prompt.received import ReceivedRegion, hash_lines
+from promptls.prompt.rendering.definitions import definition_of, enclosing_headers
+from promptls.prompt.rendering.renderer import Renderer
+from promptls.prompt.rendering.spans import merge_spans
+from promptls.prompt.rendering.truncation import cut_position
+from promptls.prompt.sanitize import clean, header_text
+from promptls.prompt.tokens import Counter, count_all
+from promptls.util.text.plural import plural
+from promptls.util.text.truncate import truncate_words
+
+READ_BUDGET = 8_000
+"""Default size of the text in tokens: more than a question needs on average."""
+MAX_EXTENDED_LINES = 150
+"""Maximum number of lines of a definition that lines are extended to; a longer one is shown as far as requested."""
+MAX_IMPORT_CHARACTERS = 200
+"""Maximum characters of the line of imports."""
+MAX_RELATIONS = 3
+"""Maximum number of definitions in one region whose relations are shown."""
+RELATIONS_S = 0.01
+"""Seconds for all relations of a read; those that would take longer are left out, and the text says so."""
+MAX_LISTED = 10
+"""Maximum number of names in a message."""
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+class ReadRegion(Struct, frozen=True):
+    """A region of the result."""
+
+    path: str
+    span: Span
+    kind: str
+    symbol: str
+    is_complete: bool  # False if the budget has cut it
+    is_repeated: bool  # whether the session has it already, so that its text is left out
+
+
+class ReadResult(Struct, frozen=True):
+    """Regions as text."""
+
+    text: str
+    tokens: int
+    regions: tuple[ReadRegion, ...]
+    problems: tuple[str, ...]  # one sentence for each place that cannot be read
+    received: tuple[ReceivedRegion, ...]  # what the reader knows afterwards
+
+
+class _Region(Struct, frozen=True):
+    """A region before the budget is applied."""
+
+    file: FileText
+    item: Item
+    symbol: Symbol | None
+    span: Span  # with the comment above a definition
+
+
+def read_places(
+    places: Sequence[str],
+    context: ResolveContext,
+    counter: Counter,
+    budget: int,
+    graph: Callable[[], GraphView | None],
+    has_received: Callable[[str, Span, Sequence[str]], bool] = lambda path, span, lines: False,
+) -> ReadResult:
+    """Return the text of places: "path", "path:10-60", "path#Name", "#Name".
+
+    Args:
+        places: The places, in the order of the result.
+        context: Sources and services.
+        counter: Counts the tokens, line numbers included.
+        budget: Maximum tokens of the text.
+        graph: Returns the knowledge graph, None if it is not ready.
+        has_received: Whether the reader has lines (path, span, all lines of the file) already.
+    """
+    renderer = Renderer(counter, context.snapshot.label, line_numbers=True)
+    regions, problems = _resolve_places(places, context, renderer)
+    view = graph() if regions else None
+    deadline = time.perf_counter() + RELATIONS_S
+    heads: list[str] = []
+    full: list[list[str]] = []
+    tails: list[str] = []
+    known = [has_received(r.item.path, r.span, r.file.lines) for r in regions]
+    for region, is_known in zip(regions, known, strict=True):
+        label = header_text(context.snapshot.label(region.item.path))
+        if is_known:
+            heads.append(f"unchanged since it was read: {label}:{region.span.label}")
+            full.append([])
+            tails.append("")
+            continue
+        heads.append("\n".join(filter(None, [_heading(region, label), *_opening(region, renderer)])))
+        full.append(_numbered(region, renderer, region.span))
+        tails.append(_relations(region, view, deadline))
+    fixed = "\n".join([*problems, *heads, *tails])
+    left = max(0, budget - counter.count(fixed) - 4 * len(regions))
+    costs = count_all(counter, ["\n".join(lines) for lines in full])
+    shares = fair_shares(costs, left)
+    blocks, shown, received = list(problems), [], []
+    for region, is_known, head, lines, tail, cost, share in zip(
+        regions, known, heads, full, tails, costs, shares, strict=True
+    ):
+        end = region.span.end
+        if cost > share:
+            end = region.span.start + _fitting(lines, share, counter)
+            end = cut_position(renderer.sanitized_lines(region.file), region.span.start, region.span.start, end)
+        cut = _cut_line(region, Span(end, region.span.end), cost, context) if end < region.span.end else ""
+        blocks.append("\n".join(filter(None, [head, *lines[: end - region.span.start], cut, tail])))
+        span = Span(region.span.start, end)
+        shown.append(
+            ReadRegion(region.item.path, span, region.item.kind, region.item.symbol, not cut, is_known)
+        )
+        if not is_known and span:
+            received.append(ReceivedRegion(region.item.path, span, hash_lines(region.file.lines, span)))
+    text = "\n\n".join(blocks)
+    return ReadResult(text, counter.count(text), tuple(shown), tuple(problems), tuple(received))
+
+
+def fair_shares(costs: Sequence[int], budget: int) -> list[int]:
+    """Return the tokens of each region: what it costs, or an equal share of what the cheaper ones leave."""
+    shares = [0] * len(costs)
+    left = budget
+    for rank, i in enumerate(sorted(range(len(costs)), key=lambda i: (costs[i], i))):
+        shares[i] = min(costs[i], left // (len(costs) - rank))
+        left -= shares[i]
+    return shares
+
+
+# ---------------------------------------------------------------- places
+
+
+def _resolve_places(
+    places: Sequence[str], context: ResolveContext, renderer: Renderer
+) -> tuple[list[_Region], list[str]]:
+    regions: list[_Region] = []
+    problems: list[str] = []
+    for place in places:
+        context.token.check()
+        outcome = resolve_place(place, context)
+        items = [item for item in outcome.targets if item.kind != "folder"]
+        files = [(item, context.sources.read(item.path, explicit=True)) for item in items]
+        found = [_region(item, file, renderer) for item, file in files if isinstance(file, FileText)]
+        if not found:
+            problems.append(_problem(place, outcome, context))
+        regions += [r for r in found if not any(o.item.path == r.item.path and o.span.contains(r.span) for o in regions)]
+    return regions, problems
+
+
+def resolve_place(place: str, context: ResolveContext) -> MentionOutcome:
+    """Return the outcome of a place; a word that is not a file may be a name."""
+    text = place.strip().removeprefix("@")
+    path, lines, name = split_place(text)
+    root, path = split_root(context.snapshot, path)
+    if name:
+        return symbol_resolver.resolve(Mention(text, 0, len(text), "symbol", name, root=root, scope=path), context)
+    mention = Mention(text, 0, len(text), "file", path, lines[0] if lines else None, root, more_lines=lines[1:])
+    outcome = file_resolver.resolve(mention, context)
+    if outcome.status == "unresolved" and not lines and "/" not in path:
+        as_name = symbol_resolver.resolve(Mention(text, 0, len(text), "symbol", path, root=root), context)
+        return as_name if as_name.status != "unresolved" else outcome
+    return outcome
+
+
+def split_place(text: str) -> tuple[str, tuple[Span, ...], str]:
+    """Return (path, lines, name) of a place; one of lines and name is empty."""
+    for match in re.finditer(r"[:#]", text):
+        reference = parse_lines(text, match.start())
+        if reference is not None and reference.end == len(text):
+            return text[: match.start()], reference.spans, ""
+    path, _, name = text.partition("#")
+    return path, (), name
+
+
+def _problem(place: str, outcome: MentionOutcome, context: ResolveContext) -> str:
+    """Return one sentence on why a place cannot be read, with the nearest existing names."""
+    folders = [item.path for item in outcome.targets if item.kind == "folder"]
+    if folders:
+        prefix = folders[0].rstrip("/") + "/"
+        files = sorted(path for path in context.snapshot.files if path.startswith(prefix))
+        names = ", ".join(map(context.snapshot.label, files[:MAX_LISTED]))
+        more = f" and {len(files) - MAX_LISTED} more" if len(files) > MAX_LISTED else ""
+        return f"{place} is a folder; read a file of it: {names}{more}."
+    near = [mention_to_argument(name) for name in (outcome.suggestion, *outcome.candidates[:MAX_LISTED]) if name]
+    reason = outcome.reason or f"Nothing is called {place}."
+    nearest = f" Nearest: {', '.join(near)}." if near else ""
+    return header_text(f"{place}: {reason}{nearest}")
+
+
+def _region(item: Item, file: FileText, renderer: Renderer) -> _Region:
+    symbol = definition_of(item, file, renderer)
+    count = len(file.lines)
+    start, end = (symbol.doc_start if symbol is not None else item.span.start), item.span.end
+    if symbol is None and item.kind != "file" and file.entry.outline is not None:
+        start, end = _extend(Span(start, end), file.entry.outline)
+    return _Region(file, item, symbol, Span(min(max(0, start), count), min(end, count)))
+
+
+def _extend(span: Span, outline: AnyOutline) -> tuple[int, int]:
+    """Return the lines with the whole functions that their first and last line are in, unless these are long."""
+    start, end = span.start, span.end
+    for symbol in outline.symbols:
+        if symbol.kind in CALLABLE_KINDS and len(symbol.span) <= MAX_EXTENDED_LINES and symbol.span.overlaps(span):
+            start, end = min(start, symbol.span.start), max(end, symbol.span.end)
+    return start, end
+
+
+# ---------------------------------------------------------------- text
+
+
+def _heading(region: _Region, label: str) -> str:
+    name = clean(region.item.symbol).lines[0]
+    kind = "" if region.item.kind == "text" else f" {region.item.kind}"
+    return f"{label}:{region.span.label}{kind}{f' {name}' if name else ''}"
+
+
+def _opening(region: _Region, renderer: Renderer) -> Iterable[str]:
+    """Yield the imports that a region uses, and the lines that open the definitions around it."""
+    imports = _imports_in_use(region)
+    if imports:
+        yield imports
+    for header in merge_spans(enclosing_headers(region.file, region.span, region.symbol)):
+        yield from _numbered(region, renderer, header)
+
+
+def _numbered(region: _Region, renderer: Renderer, span: Span) -> list[str]:
+    width = len(str(max(1, region.span.end)))
+    lines = renderer.sanitized_lines(region.file)[span.start : span.end]
+    return [f"{n:>{width}}\t{line}" for n, line in enumerate(lines, span.start + 1)]
+
+
+def _imports_in_use(region: _Region) -> str:
+    """Return the imported names that occur in a region, with their modules."""
+    outline = region.file.entry.outline
+    outside = [i for i in outline.imports if i.line not in region.span] if outline is not None else []
+    if not outside:
+        return ""
+    words = set(_WORD.findall(region.file.slice(region.span)))
+    used: dict[str, list[str]] = {}
+    for imported in outside:
+        names = imported.names or (re.split(r"[./:\\]+", imported.module)[-1],)
+        local = imported.local_names or names
+        for name, alias in zip(names, local, strict=False):
+            if alias in words and name != "*":
+                used.setdefault(imported.module, []).append(name if name == alias else f"{name} as {alias}")
+    text = ", ".join(
+        module if len(names) == 1 and module.endswith(names[0]) else f"{module} {' '.join(names)}"
+        for module, names in used.items()
+    )
+    return f"imports {truncate_words(clean(text).lines[0], MAX_IMPORT_CHARACTERS)}" if text else ""
+
+
+def _relations(region: _Region, view: GraphView | None, deadline: float) -> str:
+    if view is None:
+        return "relations are not ready"
+    entry = view.entry(region.item.path)
+    outline = entry.outline if entry is not None else None
+    if entry is None or outline is None or entry.content_hash != region.file.entry.content_hash:
+        return ""
+    found = []
+    for i in _definitions(region, outline):
+        if time.perf_counter() > deadline:
+            return "\n".join([*found, "more relations: explain the symbol"])
+        line = relation_line(view, (region.item.path, i))
+        name = "" if region.symbol is not None else f"{outline.symbols[i].qualified} "
+        if line:
+            found.append(clean(name + line).lines[0])
+    return "\n".join(found)
+
+
+def _definitions(region: _Region, outline: AnyOutline) -> list[int]:
+    """Return the index of the region's definition, or of the first definitions in it."""
+    if region.symbol is not None:
+        return [i for i, symbol in enumerate(outline.symbols) if symbol == region.symbol][:1]
+    inside = [
+        i
+        for i, symbol in enumerate(outline.symbols)
+        if symbol.kind in CALLABLE_KINDS and region.span.contains(symbol.span)
+    ]
+    return inside[:MAX_RELATIONS] if region.item.kind != "file" else []
+
+
+def _fitting(lines: Sequence[str], budget: int, counter: Counter) -> int:
+    """Return how many first lines cost at most the budget."""
+    low, high = 0, len(lines)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if counter.count("\n".join(lines[:middle])) <= budget:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _cut_line(region: _Region, rest: Span, cost: int, context: ResolveContext) -> str:
+    """Return the line that stands for the lines that the budget leaves out."""
+    label = header_text(context.snapshot.label(region.item.path))
+    outline = region.file.entry.outline
+    inside = [s for s in outline.symbols if s.span.start < rest.start < s.span.end] if outline is not None else []
+    where = f" of {clean(inside[-1].qualified).lines[0]}" if inside else ""
+    return f"… {plural(len(rest), 'line')}{where} left out, read {label}:{rest.label}"
