@@ -41,6 +41,7 @@ from promptls.mentions.resolve import has_location_mentions, undefined_symbol_na
 from promptls.model import CancelToken, Mention
 from promptls.model.prompt_documents import is_prompt_document
 from promptls.prompt.language_model import LanguageModel, connect_language_model
+from promptls.prompt.received import Received
 from promptls.prompt.recipes import (
     RecipeCollection,
     built_in_recipes,
@@ -48,7 +49,6 @@ from promptls.prompt.recipes import (
     recipes_in_folder,
     recipes_in_workspace,
 )
-from promptls.prompt.received import Received
 from promptls.prompt.rendering.boundary_key import boundary_key
 from promptls.retrieval import RetrievalStrategy
 from promptls.retrieval.query_expansion import Cooccurrence

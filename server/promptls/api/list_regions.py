@@ -19,7 +19,8 @@ from promptls.model import CancelToken, Item
 from promptls.prompt.budget import BudgetRequest, budget_of
 from promptls.prompt.errors import InvalidOption
 from promptls.prompt.intent.detect import detect_intent
-from promptls.prompt.region_list import LIST_BUDGET, ListedRegion, list_regions as lay_out
+from promptls.prompt.region_list import LIST_BUDGET, ListedRegion
+from promptls.prompt.region_list import list_regions as lay_out
 from promptls.prompt.tokens import Counter
 from promptls.util.text.plural import plural
 
@@ -110,9 +111,7 @@ def without_changed_files(items: Sequence[Item], snapshot: Snapshot) -> tuple[li
         if item.path not in changed:
             entry = snapshot.files.get(item.path)
             is_open = item.path in snapshot.documents
-            changed[item.path] = entry is None or (
-                not is_open and file_stat(item.path) != (entry.size, entry.mtime_ns)
-            )
+            changed[item.path] = entry is None or (not is_open and file_stat(item.path) != (entry.size, entry.mtime_ns))
     return [item for item in items if not changed[item.path]], sorted(p for p, is_so in changed.items() if is_so)
 
 

@@ -19,7 +19,9 @@ MAX_PLACES = 100
 def read(engine: Engine, params: protocol.ReadParams, token: CancelToken) -> Json:
     """Handle `promptls/read`."""
     if not 1 <= len(params.places) <= MAX_PLACES:
-        raise InvalidParams(f"places: give 1 to {MAX_PLACES} places, such as src/a.py:10-60 or src/a.py#Name.", "places")
+        raise InvalidParams(
+            f"places: give 1 to {MAX_PLACES} places, such as src/a.py:10-60 or src/a.py#Name.", "places"
+        )
     budget, counter = budget_for(engine, params.budget, READ_BUDGET)
     snapshot = engine.snapshot(token)
     context = engine.resolve_context(ClientContext(), snapshot, token)

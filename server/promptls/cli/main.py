@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from logging.handlers import RotatingFileHandler
 
 from promptls import __version__
-from promptls.cli import doctor, graph, index, install, mcp, memory, prompt, recipes, search, serve, team, verify
+from promptls.cli import doctor, index, install, mcp, memory, prompt, recipes, search, serve, team, verify
 from promptls.cli.output import (
     FAILURE,
     SUCCESS,
@@ -78,8 +78,7 @@ def argument_parser() -> argparse.ArgumentParser:
     install.add_parser(commands)
     prompt.add_parser(commands)
     verify.add_parser(commands)
-    search.add_parser(commands)
-    graph.add_parsers(commands)
+    search.add_parsers(commands)
     memory.add_parser(commands)
     recipes.add_parser(commands)
     index.add_parsers(commands)

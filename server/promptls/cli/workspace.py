@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 REPORT_INTERVAL_S = 10
 """Interval between sentences about the progress of the index, in seconds; small workspaces take less."""
-RERANKED_METHODS = ("promptls/search", "promptls/buildPrompt")
+RERANKED_METHODS = ("promptls/search", "promptls/list", "promptls/buildPrompt")
 """Requests that use the reranking model, if one is configured."""
 MODEL_TIMEOUT_S = 60.0
 """Maximum wait for a reranking model, in seconds; a large one on a slow disk takes longest."""

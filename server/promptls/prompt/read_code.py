@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from promptls.graph.graph import GraphView
 from promptls.graph.relation_line import relation_line
-from promptls.languages.kinds import CALLABLE_KINDS
+from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.path_lookup import split_root
 from promptls.mentions.resolvers import file as file_resolver
@@ -23,11 +26,11 @@ from promptls.mentions.syntax.format import mention_to_argument
 from promptls.mentions.syntax.line_syntax import parse_lines
 from promptls.model import AnyOutline, FileText, Item, Mention, MentionOutcome, Span, Symbol
 from promptls.prompt.received import ReceivedRegion, hash_lines
-from promptls.prompt.rendering.definitions import definition_of, enclosing_headers
+from promptls.prompt.rendering.definitions import definition_of, enclosing_headers, member_headers
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.rendering.spans import merge_spans
 from promptls.prompt.rendering.truncation import cut_position
-from promptls.prompt.sanitize import clean, header_text
+from promptls.prompt.sanitize import clean, one_line
 from promptls.prompt.tokens import Counter, count_all
 from promptls.util.text.plural import plural
 from promptls.util.text.truncate import truncate_words
@@ -42,6 +45,8 @@ MAX_RELATIONS = 3
 """Maximum number of definitions in one region whose relations are shown."""
 RELATIONS_S = 0.01
 """Seconds for all relations of a read; those that would take longer are left out, and the text says so."""
+CUT_TOKENS = 24
+"""Tokens reserved for the line that names what is left out, without the path."""
 MAX_LISTED = 10
 """Maximum number of names in a message."""
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -77,6 +82,24 @@ class _Region(Struct, frozen=True):
     span: Span  # with the comment above a definition
 
 
+class _Block(Struct, frozen=True):
+    """The text of a region: heading, lines, the line that names what is left out, relations."""
+
+    region: _Region
+    head: str
+    lines: list[str]
+    tail: str = ""
+    cut: str = ""
+    is_repeated: bool = False
+    cut_at: int = -1  # line before which the text is cut, -1 if it is whole
+
+    @property
+    def shown(self) -> Span:
+        """The lines of the region that the text has without a gap."""
+        span = self.region.span
+        return span if self.cut_at < 0 else Span(span.start, self.cut_at)
+
+
 def read_places(
     places: Sequence[str],
     context: ResolveContext,
@@ -99,42 +122,44 @@ def read_places(
     regions, problems = _resolve_places(places, context, renderer)
     view = graph() if regions else None
     deadline = time.perf_counter() + RELATIONS_S
-    heads: list[str] = []
-    full: list[list[str]] = []
-    tails: list[str] = []
-    known = [has_received(r.item.path, r.span, r.file.lines) for r in regions]
-    for region, is_known in zip(regions, known, strict=True):
-        label = header_text(context.snapshot.label(region.item.path))
-        if is_known:
-            heads.append(f"unchanged since it was read: {label}:{region.span.label}")
-            full.append([])
-            tails.append("")
-            continue
-        heads.append("\n".join(filter(None, [_heading(region, label), *_opening(region, renderer)])))
-        full.append(_numbered(region, renderer, region.span))
-        tails.append(_relations(region, view, deadline))
-    fixed = "\n".join([*problems, *heads, *tails])
-    left = max(0, budget - counter.count(fixed) - 4 * len(regions))
-    costs = count_all(counter, ["\n".join(lines) for lines in full])
-    shares = fair_shares(costs, left)
-    blocks, shown, received = list(problems), [], []
-    for region, is_known, head, lines, tail, cost, share in zip(
-        regions, known, heads, full, tails, costs, shares, strict=True
-    ):
-        end = region.span.end
-        if cost > share:
-            end = region.span.start + _fitting(lines, share, counter)
-            end = cut_position(renderer.sanitized_lines(region.file), region.span.start, region.span.start, end)
-        cut = _cut_line(region, Span(end, region.span.end), cost, context) if end < region.span.end else ""
-        blocks.append("\n".join(filter(None, [head, *lines[: end - region.span.start], cut, tail])))
-        span = Span(region.span.start, end)
-        shown.append(
-            ReadRegion(region.item.path, span, region.item.kind, region.item.symbol, not cut, is_known)
+    blocks = [
+        _repeated(region, context)
+        if has_received(region.item.path, region.span, region.file.lines)
+        else _Block(
+            region,
+            _heading(region, context, renderer),
+            _numbered(region, renderer, region.span),
+            _relations(region, view, deadline),
         )
-        if not is_known and span:
-            received.append(ReceivedRegion(region.item.path, span, hash_lines(region.file.lines, span)))
-    text = "\n\n".join(blocks)
-    return ReadResult(text, counter.count(text), tuple(shown), tuple(problems), tuple(received))
+        for region in regions
+    ]
+    costs = count_all(counter, ["\n".join([block.head, *block.lines, block.tail, ""]) for block in blocks])
+    shares = fair_shares(costs, budget - counter.count("\n\n".join(problems)))
+    fitted = [
+        block if cost <= share else _fit(block, share, context, renderer)
+        for block, cost, share in zip(blocks, costs, shares, strict=True)
+    ]
+    text = "\n\n".join([*problems, *map(_text_of, fitted)])
+    return ReadResult(
+        text,
+        counter.count(text),
+        tuple(
+            ReadRegion(
+                b.region.item.path, b.region.span, b.region.item.kind, b.region.item.symbol, not b.cut, b.is_repeated
+            )
+            for b in fitted
+        ),
+        tuple(problems),
+        tuple(
+            ReceivedRegion(b.region.item.path, b.shown, hash_lines(b.region.file.lines, b.shown))
+            for b in fitted
+            if b.shown and not b.is_repeated
+        ),
+    )
+
+
+def _text_of(block: _Block) -> str:
+    return "\n".join(filter(None, [block.head, *block.lines, block.cut, block.tail]))
 
 
 def fair_shares(costs: Sequence[int], budget: int) -> list[int]:
@@ -158,12 +183,14 @@ def _resolve_places(
     for place in places:
         context.token.check()
         outcome = resolve_place(place, context)
-        items = [item for item in outcome.targets if item.kind != "folder"]
+        items = () if any(item.kind == "folder" for item in outcome.targets) else outcome.targets
         files = [(item, context.sources.read(item.path, explicit=True)) for item in items]
         found = [_region(item, file, renderer) for item, file in files if isinstance(file, FileText)]
         if not found:
             problems.append(_problem(place, outcome, context))
-        regions += [r for r in found if not any(o.item.path == r.item.path and o.span.contains(r.span) for o in regions)]
+        regions += [
+            r for r in found if not any(o.item.path == r.item.path and o.span.contains(r.span) for o in regions)
+        ]
     return regions, problems
 
 
@@ -204,7 +231,7 @@ def _problem(place: str, outcome: MentionOutcome, context: ResolveContext) -> st
     near = [mention_to_argument(name) for name in (outcome.suggestion, *outcome.candidates[:MAX_LISTED]) if name]
     reason = outcome.reason or f"Nothing is called {place}."
     nearest = f" Nearest: {', '.join(near)}." if near else ""
-    return header_text(f"{place}: {reason}{nearest}")
+    return one_line(f"{place}: {reason}{nearest}")
 
 
 def _region(item: Item, file: FileText, renderer: Renderer) -> _Region:
@@ -228,19 +255,28 @@ def _extend(span: Span, outline: AnyOutline) -> tuple[int, int]:
 # ---------------------------------------------------------------- text
 
 
-def _heading(region: _Region, label: str) -> str:
-    name = clean(region.item.symbol).lines[0]
+def _repeated(region: _Region, context: ResolveContext) -> _Block:
+    """Return the block of a region that the reader has: one line."""
+    label = one_line(context.snapshot.label(region.item.path))
+    return _Block(region, f"unchanged since it was read: {label}:{region.span.label}", [], is_repeated=True)
+
+
+def _heading(region: _Region, context: ResolveContext, renderer: Renderer) -> str:
+    """Return the lines before a region: its place, the imports it uses, and the lines that open definitions around it."""
+    label = one_line(context.snapshot.label(region.item.path))
     kind = "" if region.item.kind == "text" else f" {region.item.kind}"
-    return f"{label}:{region.span.label}{kind}{f' {name}' if name else ''}"
-
-
-def _opening(region: _Region, renderer: Renderer) -> Iterable[str]:
-    """Yield the imports that a region uses, and the lines that open the definitions around it."""
-    imports = _imports_in_use(region)
-    if imports:
-        yield imports
-    for header in merge_spans(enclosing_headers(region.file, region.span, region.symbol)):
-        yield from _numbered(region, renderer, header)
+    name = clean(region.item.symbol).lines[0]
+    headers = merge_spans(enclosing_headers(region.file, region.span, region.symbol))
+    return "\n".join(
+        filter(
+            None,
+            [
+                f"{label}:{region.span.label}{kind}{f' {name}' if name else ''}",
+                _imports_in_use(region),
+                *(line for header in headers for line in _numbered(region, renderer, header)),
+            ],
+        )
+    )
 
 
 def _numbered(region: _Region, renderer: Renderer, span: Span) -> list[str]:
@@ -300,22 +336,55 @@ def _definitions(region: _Region, outline: AnyOutline) -> list[int]:
     return inside[:MAX_RELATIONS] if region.item.kind != "file" else []
 
 
-def _fitting(lines: Sequence[str], budget: int, counter: Counter) -> int:
-    """Return how many first lines cost at most the budget."""
-    low, high = 0, len(lines)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if counter.count("\n".join(lines[:middle])) <= budget:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+# ---------------------------------------------------------------- cuts
 
 
-def _cut_line(region: _Region, rest: Span, cost: int, context: ResolveContext) -> str:
-    """Return the line that stands for the lines that the budget leaves out."""
-    label = header_text(context.snapshot.label(region.item.path))
+def _fit(block: _Block, share: int, context: ResolveContext, renderer: Renderer) -> _Block:
+    """Return a block that costs at most its share: the first lines, or the members of a file or class.
+
+    A line names what is left out, the definition that it is in, and the place to read.
+    """
+    region, count = block.region, renderer.counter.count
+    label = one_line(context.snapshot.label(region.item.path))
+    left = share - count(f"{block.head}\n{block.tail}\n") - CUT_TOKENS - count(label)
+    members = _members(block, renderer)
+    if members:
+        lines = _first_fitting(members, left, renderer.counter)
+        missing = f", {len(members) - len(lines)} more" if len(lines) < len(members) else ""
+        cut = f"… only definitions are shown{missing}; read {label}:FIRST-LAST or {label}#NAME"
+        return replace(block, lines=lines, cut=cut, cut_at=region.span.start)
+    lines = _first_fitting(block.lines, left, renderer.counter)
+    start = region.span.start
+    end = cut_position(renderer.sanitized_lines(region.file), start, start, start + len(lines)) if lines else start
+    rest = Span(end, region.span.end)
     outline = region.file.entry.outline
-    inside = [s for s in outline.symbols if s.span.start < rest.start < s.span.end] if outline is not None else []
-    where = f" of {clean(inside[-1].qualified).lines[0]}" if inside else ""
-    return f"… {plural(len(rest), 'line')}{where} left out, read {label}:{rest.label}"
+    around = [s for s in outline.symbols if s.span.start < end < s.span.end and s.name] if outline is not None else []
+    where = f" of {clean(around[-1].qualified).lines[0]}" if around else ""
+    cut = f"… {plural(len(rest), 'line')}{where} left out; read {label}:{rest.label}"
+    return replace(block, lines=block.lines[: end - start], cut=cut, cut_at=end)
+
+
+def _members(block: _Block, renderer: Renderer) -> list[str]:
+    """Return the lines that open the definitions in a file or class, [] for other regions."""
+    region = block.region
+    outline = region.file.entry.outline
+    if outline is None:
+        return []
+    if region.symbol is not None:
+        spans = [Span(region.symbol.span.start, region.symbol.span.start + 1)]
+        spans += member_headers(region.file, region.symbol)
+        return (
+            [line for span in merge_spans(spans) for line in _numbered(region, renderer, span)]
+            if len(spans) > 1
+            else []
+        )
+    if region.item.kind != "file":
+        return []
+    names = [s for s in outline.symbols if s.kind in TYPE_KINDS | CALLABLE_KINDS | {"section"} and s.name]
+    return [f"{s.span.label} {s.kind} {clean(s.qualified).lines[0]}" for s in names]
+
+
+def _first_fitting(lines: list[str], budget: int, counter: Counter) -> list[str]:
+    """Return the first lines that cost at most the budget."""
+    end = bisect_right(list(accumulate(count_all(counter, [f"{line}\n" for line in lines]))), budget)
+    return lines[:end]

@@ -21,7 +21,7 @@ from promptls.knowledge.project.file_kind import is_peripheral, is_prose_path, i
 from promptls.languages.kinds import CALLABLE_KINDS, TITLED_KINDS
 from promptls.model import AnyOutline, Chunk, FileText, Item, Span, Symbol
 from promptls.prompt.rendering.sanitized_lines import SanitizedLines
-from promptls.prompt.sanitize import clean, header_text
+from promptls.prompt.sanitize import clean, one_line
 from promptls.prompt.tokens import Counter
 from promptls.retrieval.data_files import is_data_file, is_translation
 from promptls.retrieval.query import Query
@@ -36,8 +36,13 @@ TOKENS_PER_LINE = 14
 """Tokens of an average line with its share of the headings; the first guess of how many fit."""
 MARKED_SHARE = 3
 """At most one of so many regions is in a marked file: a test, a document, an example or data."""
-MAX_NOTE, MAX_NAME = 44, 60
-"""Maximum characters of a note and of a qualified name: the first words of a sentence are enough to choose."""
+MAX_NOTE, MAX_SHORT_NOTE, MAX_NAME = 48, 22, 60
+"""Maximum characters of a note of the best regions, of other notes, and of a name.
+
+Without notes, 135 regions fit in the default budget; with notes of 22 characters 105, and with notes of 48 characters 80.
+"""
+BEST_REGIONS = 25
+"""Number of regions with long notes; a quarter of what questions need is among the first ten."""
 MAX_SIBLINGS = 6
 """Maximum number of ranges in the line of several definitions of one name."""
 MIN_SAME_NAMED = 3
@@ -52,6 +57,9 @@ _DEFINITION_NOTES: GenerationalCache[bytes, str] = GenerationalCache(MAX_CACHED_
 _BLANK = re.compile(r"\s+")
 _UNTELLING = re.compile(r"\W*(?:(?:import|from|use|using|package|include|require|namespace)\b.*)?\W*")
 _WORD = re.compile(r"[^\W_]+")
+_OPENING = re.compile(r"^(?:Returns?|Yields?|Gets?) (?:(?:the|an?) )?(?=\w)")
+"""Words at the start of many sentences, which tell nothing apart."""
+_RECEIVER = re.compile(r"^\((?:self|cls|&self|&mut self)\b(?:,\s*)?")
 
 
 class ListedRegion(Struct, frozen=True):
@@ -111,6 +119,7 @@ def list_regions(
     merged = _merge(items[:considered])
     describer = _Describer(query, sources, snippet_lines)
     ranked = merged if all_marked else _limit_marked(merged, describer.mark)
+    describer.best = {(item.path, item.span) for item in ranked[:BEST_REGIONS]}
     found = len(merged) + max(0, len(items) - considered)
 
     def layout(count: int) -> tuple[str, tuple[ListedRegion, ...], int]:
@@ -216,6 +225,7 @@ class _Describer:
         self._sources = sources
         self._snapshot = sources.snapshot
         self.snippet_lines = snippet_lines
+        self.best: set[tuple[str, Span]] = set()  # regions with long notes
         self._matches = _query_pattern(query)
         self._labels: dict[str, str] = {}
         self._lines: dict[str, SanitizedLines | None] = {}
@@ -225,7 +235,7 @@ class _Describer:
         """Return the display name of a path."""
         label = self._labels.get(path)
         if label is None:
-            label = self._labels[path] = header_text(self._snapshot.label(path))
+            label = self._labels[path] = one_line(self._snapshot.label(path))
         return label
 
     def mark(self, item: Item) -> str:
@@ -237,7 +247,9 @@ class _Describer:
         key = (item.path, item.span)
         described = self._described.get(key)
         if described is None:
-            described = self._described[key] = self._describe(item)
+            described = self._describe(item)
+            note = _cut(described.note, MAX_NOTE if key in self.best else MAX_SHORT_NOTE)
+            described = self._described[key] = replace(described, note=note)
         return described
 
     def _describe(self, item: Item) -> _Description:
@@ -248,7 +260,9 @@ class _Describer:
         is_whole = item.span.start <= symbol.span.start and symbol.span.end <= item.span.end
         if symbol.kind in TITLED_KINDS and symbol.kind != "test":
             name = symbol.qualified if symbol.kind == "key" else symbol.name
-            return _Description(_shown_name(name, symbol.kind == "key"), "" if is_whole else self._matching_note(item), is_whole)
+            return _Description(
+                _shown_name(name, symbol.kind == "key"), "" if is_whole else self._matching_note(item), is_whole
+            )
         name = _shown_name(".".join(symbol.qualified.split(".")[-2:]))
         if symbol.body_start < item.span.start:
             return _Description(name, self._matching_note(item), is_whole)
@@ -261,7 +275,7 @@ class _Describer:
     def _matching_note(self, item: Item) -> str:
         lines = self.lines(item.path)
         at = self.best_line(item.path, item.span)
-        return "" if lines is None or at < 0 else f" | {truncate_words(_folded(lines[at]), MAX_NOTE)}"
+        return "" if lines is None or at < 0 else f" | {_folded(lines[at])}"
 
     def best_line(self, path: str, span: Span) -> int:
         """Return the line of a region that matches the query best, else its first telling line; -1 without one."""
@@ -320,14 +334,22 @@ def _definition_note(symbol: Symbol) -> str:
     """Return the first sentence of the documentation, else the signature behind the name; "" without both."""
     sentence = first_sentence(symbol.doc) if symbol.doc else ""
     if sentence:
-        return ": " + truncate_words(_folded(clean(sentence).lines[0]).rstrip("."), MAX_NOTE)
+        return f": {_OPENING.sub('', _folded(clean(sentence).lines[0])).rstrip('.')}"
     signature = clean(_folded(symbol.signature)).lines[0]
     _, name, rest = signature.partition(symbol.name) if symbol.name else ("", "", "")
     text = rest if name else signature
-    text = re.sub(r"^\((?:self|cls|&self|&mut self)\b(?:,\s*)?", "(", text).rstrip("{: ")
+    text = _RECEIVER.sub("(", text).rstrip("{: ").removesuffix("-> None").rstrip()
     if text in ("", "()"):
         return ""
-    return truncate_words(text if text[0] in "([<" else f" {text}", MAX_NOTE)
+    return text if text[0] in "([<" else f" {text}"
+
+
+def _cut(note: str, length: int) -> str:
+    """Return the first whole words of a note; an ellipsis would cost a token in most lines."""
+    if len(note) <= length + 3:
+        return note
+    words = note[: length + 1].rpartition(" ")[0]
+    return (words if len(words) > length // 2 else note[:length]).rstrip(" ,;:(-")
 
 
 def _folded(text: str) -> str:
@@ -354,9 +376,7 @@ def _group(items: Sequence[Item], describer: _Describer, first_number: int) -> t
                     name, note = _last_name(item, name), _siblings_note(siblings)
                 spans = tuple(one.span for one in siblings)
                 number = first_number + len(regions)
-                regions.append(
-                    ListedRegion(number, item.path, spans, item.kind, name, note, describer.mark(item))
-                )
+                regions.append(ListedRegion(number, item.path, spans, item.kind, name, note, describer.mark(item)))
     return tuple(regions)
 
 
@@ -385,7 +405,7 @@ def _siblings_note(siblings: Sequence[Item]) -> str:
     """Return the names of the classes that the definitions belong to, else their number."""
     owners = dict.fromkeys(item.symbol.split(".")[-2] for item in siblings if "." in item.symbol)
     if siblings[0].kind in CALLABLE_KINDS and len(owners) > 1:
-        return f" in {truncate_words(', '.join(owners), MAX_NOTE)}"
+        return f" in {_cut(', '.join(owners), MAX_NOTE)}"
     return f" ×{len(siblings)}"
 
 
@@ -394,6 +414,7 @@ def _last_name(item: Item, name: str) -> str:
     return name if item.kind in TITLED_KINDS else name.rpartition(".")[2]
 
 
+@lru_cache(maxsize=1 << 14)
 def _shown_name(name: str, from_end: bool = False) -> str:
     """Return a name of limited length; a key path is cut at its start."""
     name = _folded(clean(name).lines[0])
@@ -405,7 +426,7 @@ def _render(regions: Sequence[ListedRegion], describer: _Describer) -> str:
     for region in regions:
         files_in[describer.label(region.path).rpartition("/")[0]].add(region.path)
     rows: list[str] = []
-    folder, path = "", ""
+    folder, path, last = "", "", ("", "", "")
     for region in regions:
         label = describer.label(region.path)
         if region.path != path:
@@ -423,7 +444,10 @@ def _render(regions: Sequence[ListedRegion], describer: _Describer) -> str:
         lines = ", ".join(span.label for span in region.spans[:MAX_SIBLINGS])
         lines += "…" if len(region.spans) > MAX_SIBLINGS else ""
         kind = "" if region.kind == "text" else f" {region.kind}"
-        rows.append(f"{region.number} {lines}{kind}{f' {region.symbol}' if region.symbol else ''}{region.note}")
+        owner, _, own_name = region.symbol.rpartition(".")
+        name = f".{own_name}" if region.path == last[0] and owner and owner in last[1:] else region.symbol
+        last = (region.path, region.symbol, owner)
+        rows.append(f"{region.number} {lines}{kind}{f' {name}' if name else ''}{region.note}")
         if describer.snippet_lines:
             rows += describer.snippet(region)
     return "\n".join(rows)

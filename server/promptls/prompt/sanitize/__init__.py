@@ -13,7 +13,7 @@ from promptls.prompt.sanitize.injections import (
     find_injections,
     message_warnings,
 )
-from promptls.prompt.sanitize.invisible import escape_invisible, header_text, invisible_characters
+from promptls.prompt.sanitize.invisible import escape_invisible, header_text, invisible_characters, one_line
 from promptls.prompt.sanitize.secrets import is_secret_file, redact
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "header_text",
     "is_secret_file",
     "message_warnings",
+    "one_line",
     "redact",
 ]
 
