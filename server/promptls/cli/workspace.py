@@ -106,6 +106,8 @@ def request(
                 # the server does this in the background; here the first request is the only one
                 if method in RERANKED_METHODS:
                     engine.index.wait_for_reranker(MODEL_TIMEOUT_S)
+                if method == "promptls/read":
+                    engine.graph_of(engine.index.snapshot())
                 engine.services.cooccurrence.follow(engine.index.snapshot())
                 if engine.team is not None:
                     engine.team.wait_until_open(TEAM_TIMEOUT_S)

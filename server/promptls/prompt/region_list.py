@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.graph.node_summary import first_sentence
+from promptls.graph.node_summary import first_sentence, parameter_names
 from promptls.index import SourceReader
 from promptls.knowledge.project.file_kind import is_peripheral, is_prose_path, is_test_path
-from promptls.languages.kinds import CALLABLE_KINDS, TITLED_KINDS
+from promptls.languages.kinds import CALLABLE_KINDS, SPACE_KINDS, TITLED_KINDS
 from promptls.model import AnyOutline, Chunk, FileText, Item, Span, Symbol
 from promptls.prompt.rendering.sanitized_lines import SanitizedLines
 from promptls.prompt.sanitize import clean, one_line
@@ -26,7 +26,7 @@ from promptls.prompt.tokens import Counter
 from promptls.retrieval.data_files import is_data_file, is_translation
 from promptls.retrieval.query import Query
 from promptls.util.lru import GenerationalCache
-from promptls.util.text.truncate import truncate_words
+from promptls.util.text.plural import plural
 
 LIST_BUDGET = 1900
 """Default size of a list in tokens: about 130 regions, among which are three quarters of what a question needs."""
@@ -36,7 +36,7 @@ TOKENS_PER_LINE = 14
 """Tokens of an average line with its share of the headings; the first guess of how many fit."""
 MARKED_SHARE = 3
 """At most one of so many regions is in a marked file: a test, a document, an example or data."""
-MAX_NOTE, MAX_SHORT_NOTE, MAX_NAME = 48, 22, 60
+MAX_NOTE, MAX_SHORT_NOTE, MAX_NAME = 48, 24, 60
 """Maximum characters of a note of the best regions, of other notes, and of a name.
 
 Without notes, 135 regions fit in the default budget; with notes of 22 characters 105, and with notes of 48 characters 80.
@@ -47,6 +47,10 @@ MAX_SIBLINGS = 6
 """Maximum number of ranges in the line of several definitions of one name."""
 MIN_SAME_NAMED = 3
 """Minimum number of definitions of one name in different classes of a file that become one line."""
+MIN_COPY_LINES = 3
+"""Minimum number of lines of a region that is recognized as a copy; shorter ones are alike by chance."""
+MAX_COPIES = 2
+"""Maximum number of files with copies that are named."""
 MAX_MATCHED_LINES = 400
 """Maximum number of lines of a region that are compared with the query."""
 MAX_CACHED_NOTES = 60_000
@@ -57,6 +61,7 @@ _DEFINITION_NOTES: GenerationalCache[bytes, str] = GenerationalCache(MAX_CACHED_
 _BLANK = re.compile(r"\s+")
 _UNTELLING = re.compile(r"\W*(?:(?:import|from|use|using|package|include|require|namespace)\b.*)?\W*")
 _WORD = re.compile(r"[^\W_]+")
+_PACKAGE_FOLDERS = re.compile(r"((?:^|/)src/\w+/(?:java|kotlin|scala|groovy)/).*/")
 _OPENING = re.compile(r"^(?:Returns?|Yields?|Gets?) (?:(?:the|an?) )?(?=\w)")
 """Words at the start of many sentences, which tell nothing apart."""
 _RECEIVER = re.compile(r"^\((?:self|cls|&self|&mut self)\b(?:,\s*)?")
@@ -116,15 +121,15 @@ def list_regions(
         first_number: Number of the first region.
     """
     considered = max(1, budget // TOKENS_PER_ITEM)
-    merged = _merge(items[:considered])
     describer = _Describer(query, sources, snippet_lines)
+    merged, copies = _without_copies(_merge(items[:considered]), describer.content_key)
     ranked = merged if all_marked else _limit_marked(merged, describer.mark)
     describer.best = {(item.path, item.span) for item in ranked[:BEST_REGIONS]}
     found = len(merged) + max(0, len(items) - considered)
 
     def layout(count: int) -> tuple[str, tuple[ListedRegion, ...], int]:
         regions = _group(ranked[:count], describer, first_number)
-        text = _render(regions, describer)
+        text = _render(regions, describer, copies)
         return text, regions, counter.count(text)
 
     text, regions, tokens = _largest_fitting(layout, len(ranked), budget)
@@ -204,8 +209,27 @@ def _limit_marked(items: Sequence[Item], mark: Callable[[Item], str]) -> list[It
     return limited if count < len(limited) else list(items)
 
 
+def _without_copies(
+    items: Sequence[Item], content_key: Callable[[Item], bytes]
+) -> tuple[list[Item], dict[str, set[str]]]:
+    """Return the regions without copies in other files, and for each file with copies the files of the originals."""
+    first: dict[bytes, str] = {}
+    copies: dict[str, set[str]] = defaultdict(set)
+    kept: list[Item] = []
+    for item in items:
+        key = content_key(item) if len(item.span) >= MIN_COPY_LINES else b""
+        original = first.setdefault(key, item.path) if key else item.path
+        if original == item.path:
+            kept.append(item)
+        else:
+            copies[item.path].add(original)
+    return kept, copies
+
+
 @lru_cache(maxsize=1 << 14)
 def _mark_of_path(label: str) -> str:
+    """Return why a file is marked; the folders of a Java package say nothing about it."""
+    label = _PACKAGE_FOLDERS.sub(r"\1", label)
     if is_test_path(label):
         return "test"
     if is_prose_path(label):
@@ -255,7 +279,7 @@ class _Describer:
     def _describe(self, item: Item) -> _Description:
         outline = self._snapshot.outline(item.path)
         chunk, symbol = _definition(outline, item) if outline is not None else (None, None)
-        if chunk is None or symbol is None:
+        if outline is None or chunk is None or symbol is None:
             return _Description(_shown_name(item.symbol), self._matching_note(item), is_whole=False)
         is_whole = item.span.start <= symbol.span.start and symbol.span.end <= item.span.end
         if symbol.kind in TITLED_KINDS and symbol.kind != "test":
@@ -263,14 +287,21 @@ class _Describer:
             return _Description(
                 _shown_name(name, symbol.kind == "key"), "" if is_whole else self._matching_note(item), is_whole
             )
-        name = _shown_name(".".join(symbol.qualified.split(".")[-2:]))
+        name = _shown_name(_own_name(outline, symbol))
         if symbol.body_start < item.span.start:
             return _Description(name, self._matching_note(item), is_whole)
         note = _DEFINITION_NOTES.get(chunk.key)
         if note is None:
             note = _definition_note(symbol)
             _DEFINITION_NOTES.put(chunk.key, note)
-        return _Description(name, note or self._matching_note(item), is_whole)
+        body = replace(item, span=Span(max(item.span.start, symbol.body_start), item.span.end))
+        return _Description(name, note or self._matching_note(body), is_whole)
+
+    def content_key(self, item: Item) -> bytes:
+        """Return the content hash of a region that is one chunk, b"" for others."""
+        outline = self._snapshot.outline(item.path)
+        chunk = _definition(outline, item)[0] if outline is not None else None
+        return chunk.key if chunk is not None and item.span.contains(chunk.span) else b""
 
     def _matching_note(self, item: Item) -> str:
         lines = self.lines(item.path)
@@ -330,6 +361,13 @@ def _definition(outline: AnyOutline, item: Item) -> tuple[Chunk | None, Symbol |
     return (outline.chunks[at] if at >= 0 else None), None
 
 
+def _own_name(outline: AnyOutline, symbol: Symbol) -> str:
+    """Return the name of a definition with that of its class, without namespaces."""
+    parent = outline.symbols[symbol.parent] if symbol.parent >= 0 else None
+    name = symbol.name or symbol.qualified.rpartition(".")[2]
+    return name if parent is None or parent.kind in SPACE_KINDS or not parent.name else f"{parent.name}.{name}"
+
+
 def _definition_note(symbol: Symbol) -> str:
     """Return the first sentence of the documentation, else the signature behind the name; "" without both."""
     sentence = first_sentence(symbol.doc) if symbol.doc else ""
@@ -339,6 +377,8 @@ def _definition_note(symbol: Symbol) -> str:
     _, name, rest = signature.partition(symbol.name) if symbol.name else ("", "", "")
     text = rest if name else signature
     text = _RECEIVER.sub("(", text).rstrip("{: ").removesuffix("-> None").rstrip()
+    if len(text) > MAX_SHORT_NOTE and text[0] == "(":
+        text = f"({', '.join(parameter_names(text))})"
     if text in ("", "()"):
         return ""
     return text if text[0] in "([<" else f" {text}"
@@ -418,20 +458,23 @@ def _last_name(item: Item, name: str) -> str:
 def _shown_name(name: str, from_end: bool = False) -> str:
     """Return a name of limited length; a key path is cut at its start."""
     name = _folded(clean(name).lines[0])
-    return f"…{name[-MAX_NAME:]}" if from_end and len(name) > MAX_NAME else truncate_words(name, MAX_NAME)
+    if len(name) <= MAX_NAME:
+        return name
+    return f"…{name[-MAX_NAME:]}" if from_end else f"{name[:MAX_NAME].rstrip()}…"
 
 
-def _render(regions: Sequence[ListedRegion], describer: _Describer) -> str:
+def _render(regions: Sequence[ListedRegion], describer: _Describer, copies: Mapping[str, set[str]]) -> str:
     files_in: dict[str, set[str]] = defaultdict(set)
     for region in regions:
         files_in[describer.label(region.path).rpartition("/")[0]].add(region.path)
     rows: list[str] = []
-    folder, path, last = "", "", ("", "", "")
+    folder, path, stem, last = "", "", "", ("", "", "")
     for region in regions:
         label = describer.label(region.path)
         if region.path != path:
             path = region.path
             own, _, name = label.rpartition("/")
+            stem = name.partition(".")[0]
             if len(files_in[own]) == 1 or not own:
                 rows.append(label)
             else:
@@ -444,10 +487,18 @@ def _render(regions: Sequence[ListedRegion], describer: _Describer) -> str:
         lines = ", ".join(span.label for span in region.spans[:MAX_SIBLINGS])
         lines += "…" if len(region.spans) > MAX_SIBLINGS else ""
         kind = "" if region.kind == "text" else f" {region.kind}"
-        owner, _, own_name = region.symbol.rpartition(".")
-        name = f".{own_name}" if region.path == last[0] and owner and owner in last[1:] else region.symbol
+        owner, _, own_name = ("", "", "") if region.kind in TITLED_KINDS else region.symbol.rpartition(".")
+        is_repeated = owner and (owner == stem or (region.path == last[0] and owner in last[1:]))
+        name = f".{own_name}" if is_repeated else region.symbol
         last = (region.path, region.symbol, owner)
         rows.append(f"{region.number} {lines}{kind}{f' {name}' if name else ''}{region.note}")
         if describer.snippet_lines:
             rows += describer.snippet(region)
+    shown = {region.path for region in regions}
+    files = sorted(
+        (describer.label(path) for path, originals in copies.items() if not shown.isdisjoint(originals)), key=len
+    )
+    if files:
+        more = f" and {plural(len(files) - MAX_COPIES, 'more file')}" if len(files) > MAX_COPIES else ""
+        rows.append(f"copies of these regions are in {', '.join(files[:MAX_COPIES])}{more}")
     return "\n".join(rows)
