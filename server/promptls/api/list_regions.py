@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from itertools import pairwise
 
 from promptls import retrieval
 from promptls.api.messages import params as protocol
@@ -13,7 +15,8 @@ from promptls.api.messages.params import InvalidParams, Json
 from promptls.api.messages.path_globs import match_paths
 from promptls.api.messages.results import encode_index_state, encode_span
 from promptls.engine import Engine
-from promptls.index import IndexState, Snapshot, file_stat
+from promptls.index import IndexState, Snapshot, file_stat, find_words, split_identifier
+from promptls.languages.kinds import TITLED_KINDS
 from promptls.mentions.resolve import parse_mentions
 from promptls.model import CancelToken, Item
 from promptls.prompt.budget import BudgetRequest, budget_of
@@ -22,10 +25,14 @@ from promptls.prompt.intent.detect import detect_intent
 from promptls.prompt.region_list import LIST_BUDGET, ListedRegion
 from promptls.prompt.region_list import list_regions as lay_out
 from promptls.prompt.tokens import Counter
+from promptls.retrieval.query import Query
 from promptls.util.text.plural import plural
 
 MAX_SNIPPET_LINES = 20
 """Maximum value of `snippets`; whole regions are read with promptls/read."""
+
+MAX_NAME_WORDS = 5
+"""Maximum number of words of a query that may be those of a name; longer ones are questions."""
 
 _WILDCARD = re.compile(r"[*?\[]")
 
@@ -47,7 +54,8 @@ def list_regions(engine: Engine, params: protocol.ListParams, token: CancelToken
         complete=engine.index_complete,
     )
     with engine.index.foreground():
-        items = retrieval.search(query, snapshot, engine.index, services.strategy, token, paths).items
+        found = retrieval.search(query, snapshot, engine.index, services.strategy, token, paths).items
+        items = promote_names(found, query)
         named = [item for item in items if matches_name(item, params.names)] if params.names else items
         current, changed = without_changed_files(named, snapshot)
         if changed:
@@ -92,6 +100,20 @@ def budget_for(engine: Engine, budget: protocol.Budget, default: int) -> tuple[i
     return limit.tokens, limit.counter
 
 
+def promote_names(items: Sequence[Item], query: Query) -> Sequence[Item]:
+    """Move definitions whose names contain adjacent words of a short query in order to the front: "fish install"."""
+    words = [word.lower() for word in find_words(query.text)]
+    if not 2 <= len(words) <= MAX_NAME_WORDS:
+        return items
+    pairs = {first + second for first, second in pairwise(words)}
+
+    def matched(item: Item) -> int:
+        parts = split_identifier(item.symbol.rpartition(".")[2]) if item.kind not in TITLED_KINDS else []
+        return len(pairs.intersection(first + second for first, second in pairwise(parts)))
+
+    return sorted(items, key=lambda item: -matched(item))
+
+
 def matches_name(item: Item, names: Sequence[str]) -> bool:
     """Return whether the qualified name of a region ends with one of the names, or matches it as a glob."""
     name = item.symbol.lower()
@@ -119,7 +141,8 @@ def first_line(state: IndexState, changed: int) -> str:
     """Return what the reader must know first: an incomplete index, and changed files; "" if there is neither."""
     parts = []
     if state.progress < 1:
-        parts.append(f"The index is {int(100 * state.progress)} % complete; more is found later.")
+        left = f", about {math.ceil(state.seconds_left)} s left" if state.seconds_left is not None else ""
+        parts.append(f"The index is {int(100 * state.progress)} % complete{left}; more is found later.")
     if changed:
         parts.append(f"{plural(changed, 'file')} changed since they were indexed and are left out; list again.")
     return " ".join(parts)

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from promptls.graph.graph import GraphView
 from promptls.graph.relation_line import relation_line
+from promptls.index import Snapshot
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.path_lookup import split_root
@@ -26,6 +27,7 @@ from promptls.mentions.syntax.format import mention_to_argument
 from promptls.mentions.syntax.line_syntax import parse_lines
 from promptls.model import AnyOutline, FileText, Item, Mention, MentionOutcome, Span, Symbol
 from promptls.prompt.received import ReceivedRegion, hash_lines
+from promptls.prompt.region_list import ELISION
 from promptls.prompt.rendering.definitions import definition_of, enclosing_headers, member_headers
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.rendering.spans import merge_spans
@@ -44,7 +46,7 @@ MAX_IMPORT_CHARACTERS = 200
 MAX_RELATIONS = 3
 """Maximum number of definitions in one region whose relations are shown."""
 RELATIONS_S = 0.01
-"""Seconds for all relations of a read; those that would take longer are left out, and the text says so."""
+"""Seconds of processor time for all relations of a read; later ones are left out, and the text says so."""
 CUT_TOKENS = 24
 """Tokens reserved for the line that names what is left out, without the path."""
 MAX_LISTED = 10
@@ -121,7 +123,7 @@ def read_places(
     renderer = Renderer(counter, context.snapshot.label, line_numbers=True)
     regions, problems = _resolve_places(places, context, renderer)
     view = graph() if regions else None
-    deadline = time.perf_counter() + RELATIONS_S
+    deadline = time.thread_time() + RELATIONS_S
     blocks = [
         _repeated(region, context)
         if has_received(region.item.path, region.span, region.file.lines)
@@ -198,7 +200,7 @@ def resolve_place(place: str, context: ResolveContext) -> MentionOutcome:
     """Return the outcome of a place; a word that is not a file may be a name."""
     text = place.strip().removeprefix("@")
     path, lines, name = split_place(text)
-    root, path = split_root(context.snapshot, path)
+    root, path = split_root(context.snapshot, _with_folders(path, context.snapshot))
     if name:
         return symbol_resolver.resolve(Mention(text, 0, len(text), "symbol", name, root=root, scope=path), context)
     mention = Mention(text, 0, len(text), "file", path, lines[0] if lines else None, root, more_lines=lines[1:])
@@ -207,6 +209,16 @@ def resolve_place(place: str, context: ResolveContext) -> MentionOutcome:
         as_name = symbol_resolver.resolve(Mention(text, 0, len(text), "symbol", path, root=root), context)
         return as_name if as_name.status != "unresolved" else outcome
     return outcome
+
+
+def _with_folders(path: str, snapshot: Snapshot) -> str:
+    """Return a path with the folders that "…" stands for in a list, if one file matches."""
+    head, elision, tail = path.partition(f"{ELISION}/")
+    if not elision:
+        return path
+    labels = map(snapshot.label, snapshot.basenames.get(path.rpartition("/")[2].lower(), ()))
+    found = [label for label in labels if label.startswith(head) and label.endswith(f"/{tail}")]
+    return found[0] if len(found) == 1 else path
 
 
 def split_place(text: str) -> tuple[str, tuple[Span, ...], str]:
@@ -313,10 +325,10 @@ def _relations(region: _Region, view: GraphView | None, deadline: float) -> str:
     outline = entry.outline if entry is not None else None
     if entry is None or outline is None or entry.content_hash != region.file.entry.content_hash:
         return ""
-    found = []
+    found: list[str] = []
     for i in _definitions(region, outline):
-        if time.perf_counter() > deadline:
-            return "\n".join([*found, "more relations: explain the symbol"])
+        if time.thread_time() > deadline:
+            return "\n".join([*found, "relations take longer; explain the symbol"])
         line = relation_line(view, (region.item.path, i))
         name = "" if region.symbol is not None else f"{outline.symbols[i].qualified} "
         if line:

@@ -34,19 +34,23 @@ TOKENS_PER_ITEM = 3
 """Tokens of the budget per item that is considered; a line has about 14 tokens, and merging removes some items."""
 TOKENS_PER_LINE = 14
 """Tokens of an average line with its share of the headings; the first guess of how many fit."""
-MARKED_SHARE = 3
-"""At most one of so many regions is in a marked file: a test, a document, an example or data."""
-MAX_NOTE, MAX_SHORT_NOTE, MAX_NAME = 48, 24, 60
+MARKED_SHARE, MIN_MARKED = 3, 5
+"""At most one of three regions, or five of a short list, are marked: tests, documents, examples and data."""
+MAX_NOTE, MAX_SHORT_NOTE, MAX_NAME = 44, 20, 60
 """Maximum characters of a note of the best regions, of other notes, and of a name.
 
-Without notes, 135 regions fit in the default budget; with notes of 22 characters 105, and with notes of 48 characters 80.
+Without notes, 135 regions fit in the default budget, with notes of 20 characters 110, with notes of 44 characters 80.
 """
-BEST_REGIONS = 25
+BEST_REGIONS = 20
 """Number of regions with long notes; a quarter of what questions need is among the first ten."""
 MAX_SIBLINGS = 6
 """Maximum number of ranges in the line of several definitions of one name."""
 MIN_SAME_NAMED = 3
 """Minimum number of definitions of one name in different classes of a file that become one line."""
+ELISION = "…"
+"""Stands for adjacent folders in paths; promptls/read accepts it."""
+MIN_ELIDED_FOLDERS, MIN_SAVED_CHARACTERS = 3, 150
+"""Minimum number of folders that are left out, and of characters that this saves; it costs a line."""
 MIN_COPY_LINES = 3
 """Minimum number of lines of a region that is recognized as a copy; shorter ones are alike by chance."""
 MAX_COPIES = 2
@@ -124,6 +128,7 @@ def list_regions(
     describer = _Describer(query, sources, snippet_lines)
     merged, copies = _without_copies(_merge(items[:considered]), describer.content_key)
     ranked = merged if all_marked else _limit_marked(merged, describer.mark)
+    describer.shorten_paths(ranked[: budget // TOKENS_PER_LINE])
     describer.best = {(item.path, item.span) for item in ranked[:BEST_REGIONS]}
     found = len(merged) + max(0, len(items) - considered)
 
@@ -190,13 +195,13 @@ def _union(first: Item, second: Item) -> Item:
 
 
 def _limit_marked(items: Sequence[Item], mark: Callable[[Item], str]) -> list[Item]:
-    """Return the regions so that at most a third of any first ones are marked; all if there are no others."""
+    """Return the regions with at most `MIN_MARKED`, or a third of any first ones, marked; all if there are no others."""
     limited: list[Item] = []
     deferred: list[Item] = []
     count = 0
 
     def has_room() -> bool:
-        return MARKED_SHARE * (count + 1) <= len(limited) + MARKED_SHARE
+        return count < MIN_MARKED or MARKED_SHARE * (count + 1) <= len(limited) + 1
 
     for item in items:
         if mark(item):
@@ -250,6 +255,7 @@ class _Describer:
         self._snapshot = sources.snapshot
         self.snippet_lines = snippet_lines
         self.best: set[tuple[str, Span]] = set()  # regions with long notes
+        self.elided = ""  # folders that `short` leaves out
         self._matches = _query_pattern(query)
         self._labels: dict[str, str] = {}
         self._lines: dict[str, SanitizedLines | None] = {}
@@ -261,6 +267,15 @@ class _Describer:
         if label is None:
             label = self._labels[path] = one_line(self._snapshot.label(path))
         return label
+
+    def shorten_paths(self, items: Iterable[Item]) -> None:
+        """Choose the folders that `short` leaves out, such as those of a Java package."""
+        folders = dict.fromkeys(self.label(item.path).rpartition("/")[0] for item in items)
+        self.elided = _repeated_folders([*folders])
+
+    def short(self, label: str) -> str:
+        """Return a path with "…" for the folders that many paths have."""
+        return label.replace(f"{self.elided}/", f"{ELISION}/", 1) if self.elided else label
 
     def mark(self, item: Item) -> str:
         """Return why a region is marked, "" if it is not."""
@@ -279,7 +294,7 @@ class _Describer:
     def _describe(self, item: Item) -> _Description:
         outline = self._snapshot.outline(item.path)
         chunk, symbol = _definition(outline, item) if outline is not None else (None, None)
-        if outline is None or chunk is None or symbol is None:
+        if outline is None or symbol is None:
             return _Description(_shown_name(item.symbol), self._matching_note(item), is_whole=False)
         is_whole = item.span.start <= symbol.span.start and symbol.span.end <= item.span.end
         if symbol.kind in TITLED_KINDS and symbol.kind != "test":
@@ -290,10 +305,11 @@ class _Describer:
         name = _shown_name(_own_name(outline, symbol))
         if symbol.body_start < item.span.start:
             return _Description(name, self._matching_note(item), is_whole)
-        note = _DEFINITION_NOTES.get(chunk.key)
+        note = _DEFINITION_NOTES.get(chunk.key) if chunk is not None else None
         if note is None:
             note = _definition_note(symbol)
-            _DEFINITION_NOTES.put(chunk.key, note)
+            if chunk is not None:
+                _DEFINITION_NOTES.put(chunk.key, note)
         body = replace(item, span=Span(max(item.span.start, symbol.body_start), item.span.end))
         return _Description(name, note or self._matching_note(body), is_whole)
 
@@ -358,6 +374,9 @@ def _definition(outline: AnyOutline, item: Item) -> tuple[Chunk | None, Symbol |
             symbol = outline.symbols[chunk.symbol]
             if symbol.qualified == item.symbol:
                 return chunk, symbol
+    if item.symbol:  # a definition without a chunk of its own
+        inside = (s for s in outline.symbols if s.qualified == item.symbol and s.span.overlaps(item.span))
+        return None, next(inside, None)
     return (outline.chunks[at] if at >= 0 else None), None
 
 
@@ -463,11 +482,23 @@ def _shown_name(name: str, from_end: bool = False) -> str:
     return f"…{name[-MAX_NAME:]}" if from_end else f"{name[:MAX_NAME].rstrip()}…"
 
 
+def _repeated_folders(folders: Sequence[str]) -> str:
+    """Return the adjacent folders whose repetition costs most characters, "" if they are few."""
+    counts: dict[str, int] = defaultdict(int)
+    for folder in folders:
+        parts = folder.split("/")
+        for start in range(len(parts)):
+            for end in range(start + MIN_ELIDED_FOLDERS, len(parts) + 1):
+                counts["/".join(parts[start:end])] += 1
+    saved, best = max(((len(path) * (count - 1), path) for path, count in counts.items()), default=(0, ""))
+    return best if saved >= MIN_SAVED_CHARACTERS else ""
+
+
 def _render(regions: Sequence[ListedRegion], describer: _Describer, copies: Mapping[str, set[str]]) -> str:
     files_in: dict[str, set[str]] = defaultdict(set)
     for region in regions:
         files_in[describer.label(region.path).rpartition("/")[0]].add(region.path)
-    rows: list[str] = []
+    rows = [f"{ELISION} is {describer.elided}"] if describer.elided and regions else []
     folder, path, stem, last = "", "", "", ("", "", "")
     for region in regions:
         label = describer.label(region.path)
@@ -476,10 +507,10 @@ def _render(regions: Sequence[ListedRegion], describer: _Describer, copies: Mapp
             own, _, name = label.rpartition("/")
             stem = name.partition(".")[0]
             if len(files_in[own]) == 1 or not own:
-                rows.append(label)
+                rows.append(describer.short(label))
             else:
                 if own != folder:
-                    rows.append(f"{own}/")
+                    rows.append(describer.short(f"{own}/"))
                 rows.append(name)
             folder = own
             mark = _mark_of_path(label)
@@ -496,7 +527,12 @@ def _render(regions: Sequence[ListedRegion], describer: _Describer, copies: Mapp
             rows += describer.snippet(region)
     shown = {region.path for region in regions}
     files = sorted(
-        (describer.label(path) for path, originals in copies.items() if not shown.isdisjoint(originals)), key=len
+        (
+            describer.short(describer.label(path))
+            for path, originals in copies.items()
+            if not shown.isdisjoint(originals)
+        ),
+        key=len,
     )
     if files:
         more = f" and {plural(len(files) - MAX_COPIES, 'more file')}" if len(files) > MAX_COPIES else ""
