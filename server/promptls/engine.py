@@ -279,9 +279,10 @@ class Engine:
 
         A change of a few files takes less than `GRAPH_PATIENCE_S`; the first graph of a large workspace takes seconds.
         """
+        latest = self._graph.latest(snapshot, self.settings.graph.layers)
         update = self._graph_update
-        if update is not None and not update.done():
-            return None
+        if latest is not None or (update is not None and not update.done()):
+            return latest
         update = self._graph_update = self._graph_executor.submit(self.graph_of, snapshot)
         try:
             return update.result(GRAPH_PATIENCE_S)

@@ -105,7 +105,9 @@ def test_the_note_is_the_documentation_else_the_signature(tmp_path: Path) -> Non
 
 
 def test_text_shows_the_line_that_matches_the_query(tmp_path: Path) -> None:
-    text = "\n".join(["-- notes.txt --", "A first line.", "Reduced prices.", "Install the fish completion here.", "End."])
+    text = "\n".join(
+        ["-- notes.txt --", "A first line.", "Reduced prices.", "Install the fish completion here.", "End."]
+    )
     found = listed(text, tmp_path, ["notes.txt:1-4"], "fish completion install")
     assert found.text.split("\n")[-1] == "1 1-4 | Install the fish completion here."
 
@@ -153,7 +155,8 @@ class A {
 
 def test_definitions_of_one_name_in_several_classes_are_one_line(tmp_path: Path) -> None:
     text = "-- shapes.py --\n" + "\n".join(
-        f"class {name}:\n    def area(self):\n        return {i}\n" for i, name in enumerate(("Circle", "Square", "Line"))
+        f"class {name}:\n    def area(self):\n        return {i}\n"
+        for i, name in enumerate(("Circle", "Square", "Line"))
     )
     found = listed(text, tmp_path, [f"shapes.py:{name}.area" for name in ("Circle", "Square", "Line")])
     assert found.text == "shapes.py\n1 2-3, 6-7, 10-11 method area in Circle, Square, Line"
@@ -205,7 +208,8 @@ def test_a_hundred_regions_fit_in_the_default_budget(tmp_path: Path) -> None:
 def test_folders_that_many_paths_have_are_shown_once(tmp_path: Path) -> None:
     package = "src/main/kotlin/com/example/shop/app"
     text = "\n".join(
-        f"-- module{i}/{package}/part{i}/File{i}.kt --\nfun run{i}() {{\n    start()\n    go({i})\n}}\n" for i in range(8)
+        f"-- module{i}/{package}/part{i}/File{i}.kt --\nfun run{i}() {{\n    start()\n    go({i})\n}}\n"
+        for i in range(8)
     )
     found = listed(text, tmp_path, [f"File{i}.kt:run{i}" for i in range(8)])
     assert found.text.count(package) == 1

@@ -6,6 +6,7 @@ line of relations.  A region that costs less than its share of the budget leaves
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from bisect import bisect_right
@@ -46,7 +47,7 @@ MAX_IMPORT_CHARACTERS = 200
 MAX_RELATIONS = 3
 """Maximum number of definitions in one region whose relations are shown."""
 RELATIONS_S = 0.01
-"""Seconds of processor time for all relations of a read; later ones are left out, and the text says so."""
+"""Seconds of processor time for the relations of a read; those of later regions are left out, and the text says so."""
 CUT_TOKENS = 24
 """Tokens reserved for the line that names what is left out, without the path."""
 MAX_LISTED = 10
@@ -131,9 +132,9 @@ def read_places(
             region,
             _heading(region, context, renderer),
             _numbered(region, renderer, region.span),
-            _relations(region, view, deadline),
+            _relations(region, view, deadline if i else math.inf),
         )
-        for region in regions
+        for i, region in enumerate(regions)
     ]
     costs = count_all(counter, ["\n".join([block.head, *block.lines, block.tail, ""]) for block in blocks])
     shares = fair_shares(costs, budget - counter.count("\n\n".join(problems)))
@@ -248,20 +249,22 @@ def _problem(place: str, outcome: MentionOutcome, context: ResolveContext) -> st
 
 def _region(item: Item, file: FileText, renderer: Renderer) -> _Region:
     symbol = definition_of(item, file, renderer)
-    count = len(file.lines)
-    start, end = (symbol.doc_start if symbol is not None else item.span.start), item.span.end
     if symbol is None and item.kind != "file" and file.entry.outline is not None:
-        start, end = _extend(Span(start, end), file.entry.outline)
-    return _Region(file, item, symbol, Span(min(max(0, start), count), min(end, count)))
+        item = replace(item, span=_extend(item.span, file.entry.outline))
+        symbol = definition_of(item, file, renderer)
+        if symbol is not None:
+            item = replace(item, kind=symbol.kind, symbol=symbol.qualified)
+    start, count = symbol.doc_start if symbol is not None else item.span.start, len(file.lines)
+    return _Region(file, item, symbol, Span(min(max(0, start), count), min(item.span.end, count)))
 
 
-def _extend(span: Span, outline: AnyOutline) -> tuple[int, int]:
+def _extend(span: Span, outline: AnyOutline) -> Span:
     """Return the lines with the whole functions that their first and last line are in, unless these are long."""
     start, end = span.start, span.end
     for symbol in outline.symbols:
         if symbol.kind in CALLABLE_KINDS and len(symbol.span) <= MAX_EXTENDED_LINES and symbol.span.overlaps(span):
             start, end = min(start, symbol.span.start), max(end, symbol.span.end)
-    return start, end
+    return Span(start, end)
 
 
 # ---------------------------------------------------------------- text
