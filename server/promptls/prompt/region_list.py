@@ -307,7 +307,7 @@ class _Describer:
             return _Description(name, self._matching_note(item), is_whole)
         note = _DEFINITION_NOTES.get(chunk.key) if chunk is not None else None
         if note is None:
-            note = _definition_note(symbol)
+            note = _definition_note(symbol, outline.language)
             if chunk is not None:
                 _DEFINITION_NOTES.put(chunk.key, note)
         body = replace(item, span=Span(max(item.span.start, symbol.body_start), item.span.end))
@@ -383,20 +383,23 @@ def _definition(outline: AnyOutline, item: Item) -> tuple[Chunk | None, Symbol |
 def _own_name(outline: AnyOutline, symbol: Symbol) -> str:
     """Return the name of a definition with that of its class, without namespaces."""
     parent = outline.symbols[symbol.parent] if symbol.parent >= 0 else None
+    if parent is None:  # the methods of Go and the definitions of C++ are not inside of their class
+        return ".".join(symbol.qualified.split(".")[-2:])
     name = symbol.name or symbol.qualified.rpartition(".")[2]
-    return name if parent is None or parent.kind in SPACE_KINDS or not parent.name else f"{parent.name}.{name}"
+    return name if parent.kind in SPACE_KINDS or not parent.name else f"{parent.name}.{name}"
 
 
-def _definition_note(symbol: Symbol) -> str:
+def _definition_note(symbol: Symbol, language: str) -> str:
     """Return the first sentence of the documentation, else the signature behind the name; "" without both."""
     sentence = first_sentence(symbol.doc) if symbol.doc else ""
     if sentence:
-        return f": {_OPENING.sub('', _folded(clean(sentence).lines[0])).rstrip('.')}"
+        text = _folded(clean(sentence).lines[0]).removeprefix(f"{symbol.name} ")
+        return f": {_OPENING.sub('', text).rstrip('.')}"
     signature = clean(_folded(symbol.signature)).lines[0]
-    _, name, rest = signature.partition(symbol.name) if symbol.name else ("", "", "")
-    text = rest if name else signature
-    text = _RECEIVER.sub("(", text).rstrip("{: ").removesuffix("-> None").rstrip()
-    if len(text) > MAX_SHORT_NOTE and text[0] == "(":
+    named = re.search(rf"(?<!\w){re.escape(symbol.name)}(?=\s*[(<\[])", signature) if symbol.name else None
+    text = signature[named.end() :] if named else signature.partition(symbol.name or " ")[2]
+    text = _RECEIVER.sub("(", text.strip()).rstrip("{: ").removesuffix("-> None").rstrip()
+    if len(text) > MAX_SHORT_NOTE and text[0] == "(" and language != "go":
         text = f"({', '.join(parameter_names(text))})"
     if text in ("", "()"):
         return ""
