@@ -131,13 +131,14 @@ def assemble(
     layout: Layout = default_layout,
     metadata: PromptMetadata = NO_METADATA,
     empty_text: str = "",
+    map_text: str = "",
     index_completeness: float = 1.0,
     boundary_key: bytes | None = None,
 ) -> AssembledPrompt:
     """Assemble the prompt for a message, at most `budget` tokens.
 
     The blocks should be packed with the budget that `frame_tokens` leaves.  If the prompt is still too long, because
-    counts are estimates or the budget differs, it is reduced: implicit blocks, earlier turns, sections, explicit
+    counts are estimates or the budget differs, it is reduced: the map, implicit blocks, earlier turns, sections, explicit
     blocks, and the frame, in this order.
 
     Args:
@@ -152,6 +153,7 @@ def assemble(
         layout: the layout function.
         metadata: facts that the layout may show.
         empty_text: the notice of a prompt without blocks; by default it gives the reason.
+        map_text: list of regions that are not shown; it is left out first.
         index_completeness: share of the workspace that is indexed, 0 to 1.
         boundary_key: prompts with the same key share their boundary; by default, all of this process do.
 
@@ -165,7 +167,7 @@ def assemble(
     if needed > budget:
         raise BudgetTooSmall(needed, budget)
     notice = empty_text or _empty_notice(packed, budget, index_completeness)
-    state = _State(replace(content, items=packed.items, empty_notice=notice))
+    state = _State(replace(content, items=packed.items, empty_notice=notice, map=map_text))
     while True:
         # First with the specimen: the content of a prompt must not depend on the boundary.
         tokens = _count(_lay_out(state.content, layout, fences.SPECIMEN, renderer), output, counter)
@@ -239,7 +241,7 @@ def _fence(
     content: PromptContent, layout: Layout, renderer: Renderer, budget: int, boundary_key: bytes | None
 ) -> tuple[Chat, int, str]:
     """Return the messages with a boundary, their tokens, and it; a boundary that exceeds the budget is drawn again."""
-    texts = [section.text for section in content.sections] + [turn.content for turn in content.history]
+    texts = [content.map, *(section.text for section in content.sections), *(turn.content for turn in content.history)]
     for packed in content.items:
         texts += [packed.rendered.body, renderer.label(packed.rendered.item.path), packed.rendered.item.symbol]
     chat, tokens, boundary = [], budget + 1, ""
@@ -260,7 +262,13 @@ def _cacheable_characters(
     explicit = tuple(packed for packed in content.items if packed.explicit)
     sections = tuple(section for section in content.sections if section.placement == "context")
     other = replace(
-        content, message="another question", items=explicit, sections=sections, empty_notice="", metadata=NO_METADATA
+        content,
+        message="another question",
+        items=explicit,
+        sections=sections,
+        empty_notice="",
+        map="",
+        metadata=NO_METADATA,
     )
     rest = _join(_lay_out(other, layout, boundary, renderer)[-1][1])
     pairs = enumerate(zip(messages[-1].content, rest, strict=False))
@@ -310,6 +318,8 @@ def _section_tokens(chat: Chat, total: int, counter: Counter) -> dict[str, int]:
 def _reduce(state: _State, excess: int) -> _State:
     """Reduce the content of lowest priority by about `excess` tokens, or remove it."""
     content = state.content
+    if content.map:
+        return replace(state, content=replace(content, map=""))
     implicit = [packed for packed in content.items if not packed.explicit]
     if implicit:
         lowest = max(implicit, key=lambda packed: packed.worst_part.rank)

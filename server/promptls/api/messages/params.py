@@ -169,6 +169,35 @@ class SearchParams(Params, frozen=True):
     group_by: Literal["none", "file"] = "none"
 
 
+class ListParams(Params, frozen=True):
+    """Params of promptls/list."""
+
+    query: str
+    paths: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    budget: Budget = Budget()
+    snippets: int = 0
+    first: int = 1
+    all_marked: bool = False
+
+
+class ReadParams(Params, frozen=True):
+    """Params of promptls/read."""
+
+    places: tuple[str, ...]
+    budget: Budget = Budget()
+    session: str = ""
+    again: bool = False
+
+
+class CallToolParams(Params, frozen=True):
+    """Params of promptls/callTool."""
+
+    name: str
+    arguments: dict[str, Any] = {}
+    session: str = ""
+
+
 class ReindexParams(Params, frozen=True):
     """Params of promptls/reindex."""
 

@@ -11,6 +11,8 @@ from promptls.prompt.rendering import fences
 from promptls.prompt.rendering.renderer import SEPARATOR, Renderer, render_element
 from promptls.prompt.variants import variant_text
 
+MAP_INTRODUCTION = "More regions of the workspace, not shown; name them to get them:"
+
 
 def default_layout(content: PromptContent, boundary: str, renderer: Renderer | None) -> Chat:
     """Lay out a prompt in the default format."""
@@ -60,4 +62,6 @@ def _context(content: PromptContent, boundary: str, renderer: Renderer | None) -
         parts.append(("context", "", content.empty_notice))
     if unresolved := content.metadata.unresolved:
         parts.append(("context", "", f"Not included, because it could not be resolved: {', '.join(unresolved)}."))
+    if content.map:
+        parts.append(("map", "", f"{MAP_INTRODUCTION}\n{fences.fence([('section', 'map')], content.map, boundary)}"))
     return [(name, head if i == 0 else "", text) for i, (name, _, text) in enumerate(parts)]

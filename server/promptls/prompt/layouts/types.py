@@ -60,6 +60,7 @@ class PromptContent(Struct, frozen=True):
     items: tuple[PackedItem, ...] = ()
     metadata: PromptMetadata = PromptMetadata()
     empty_notice: str = ""  # shown if the prompt has no items
+    map: str = ""  # list of regions that the prompt does not show
     message_only: bool = False  # whether the prompt is reduced to the message
 
     def sections_named(self, *names: str) -> list[Section]:
