@@ -85,6 +85,7 @@ def test_shutdown_cancels_requests_that_wait_for_the_client(
     start: Start, shop: Path, method: str, params: Json
 ) -> None:
     client = start(shop, **WITH_EDITOR_MODEL)
+    client.wait_indexed()
     client.unanswered_methods.add("promptls/complete")
     requests = [client.start_request(method, params) for _ in range(2)]
     client.wait_server_request("promptls/complete")

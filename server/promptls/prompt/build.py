@@ -26,6 +26,7 @@ from promptls.prompt.context import explicit, implicit, team_context
 from promptls.prompt.context.history import redact_turns, select_turns
 from promptls.prompt.context.implicit import Candidates
 from promptls.prompt.context.query_understanding import QueryUnderstanding, understand_query
+from promptls.prompt.context.selection import CERTAIN_SCORE, Selection, SelectionReport, select_regions
 from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Layout, Message, PromptMetadata, Section, message_only_layout
 from promptls.prompt.options import PromptOptions
@@ -43,7 +44,7 @@ from promptls.prompt.tasks.long_log import contains_log, shorten_log
 from promptls.prompt.tasks.select import task_context
 from promptls.prompt.tasks.types import TaskContext, TaskRequest
 from promptls.prompt.tokens import Counter
-from promptls.retrieval.query import Query
+from promptls.retrieval.query import Query, parse_query
 
 MAX_OMITTED = 50
 """Maximum number of omitted items in a result."""
@@ -80,6 +81,7 @@ class BuildResult(Struct, frozen=True):
     dropped_count: int  # number of items that the budget left out
     mentions: tuple[MentionOutcome, ...]
     intent: Intent
+    selection: SelectionReport | None  # of the language model that chose the code
     stages: tuple[TraceStage, ...]
     trace_line: str
     warnings: tuple[str, ...]
@@ -163,6 +165,15 @@ def build(
     layout = message_only_layout if message_only else profile.layout
 
     candidates, retrieved = _retrieve(understanding, question, explicit_items, task, options, context, trace)
+    selection = Selection()
+    if profile.gathering.by_task and task.retrieval != "none" and options.asks_model:
+        with trace.stage("selection", len(retrieved)) as count:
+            search = partial(_search, max_items=implicit.max_candidates(profile, options.budget), context=context)
+            selection = select_regions(message, intent.query, explicit_items, retrieved, options, context, search)
+            if selection.report is not None:
+                chosen = implicit.read_items(selection.items, context, scored=True)
+                candidates = implicit.prepend(chosen, implicit.keep_from(candidates, CERTAIN_SCORE))
+            count.append(len(selection.items))
     team = team_context.finish(pending_team, candidates, context)
 
     with trace.stage("sections", 0) as count:
@@ -247,6 +258,7 @@ def build(
         len(omitted),
         tuple(explicit.final_outcome(outcome, assembled, unreadable, packing_candidates) for outcome in outcomes),
         intent,
+        selection.report,
         tuple(trace.stages),
         trace_line(trace.stages, assembled.tokens_used, max((d.item.score for d in below), default=None)),
         (
@@ -259,6 +271,7 @@ def build(
             *recipe_warnings,
             *history_warnings,
             *understanding.warnings,
+            *selection.warnings,
             *team.warnings,
             *gathered.warnings,
             *assembled.warnings,
@@ -360,6 +373,11 @@ def _region_map(
     shown = _shown_spans(packed)
     rest = [item for item in retrieved if subtract_spans([item.span], sorted(shown.get(item.path, ())))]
     return list_regions(rest, query, context.sources, options.counter, budget).text
+
+
+def _search(text: str, max_items: int, context: ResolveContext) -> Sequence[Item]:
+    """Return the ranking for a query of a language model."""
+    return implicit.retrieve_items(parse_query(text), (), context, max_items)
 
 
 def _nothing_relevant(candidates: Candidates, options: PromptOptions) -> str:

@@ -137,6 +137,7 @@ class BuildPromptParams(Params, frozen=True):
     recipe: str | None = None
     arguments: dict[str, Any] = {}
     output: str = "text"
+    selection: Literal["auto", "model", "ranker"] | None = None
     sections: Sections = Sections()
     work_done_token: int | str | None = None
 

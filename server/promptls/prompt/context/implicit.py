@@ -200,6 +200,12 @@ def apply_threshold(candidates: Candidates, threshold: float, profile: Profile) 
     return replace(candidates, items=tuple(items[:limit]), dropped=(*candidates.dropped, *dropped, *beyond))
 
 
+def keep_from(candidates: Candidates, score: float) -> Candidates:
+    """Keep the items of a task and the retrieved items that reach a score."""
+    kept = tuple(r for r in candidates.items if r.item.origin is Origin.TASK or r.item.score >= score)
+    return replace(candidates, items=kept)
+
+
 def append(candidates: Candidates, more: Candidates) -> Candidates:
     """Put more candidates after others."""
     return replace(candidates, items=(*candidates.items, *more.items), files={**candidates.files, **more.files})
