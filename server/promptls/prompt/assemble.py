@@ -26,8 +26,7 @@ from promptls.prompt.layouts import (
     default_layout,
 )
 from promptls.prompt.packing.pack import OmittedItem, PackedItem, PackResult
-from promptls.prompt.packing.packer import REFERENCE
-from promptls.prompt.packing.parts import Part, allot_tokens, render_parts, sources_of
+from promptls.prompt.packing.packer import REFERENCE, Part, allot_tokens, render_parts, sources_of
 from promptls.prompt.rendering import fences
 from promptls.prompt.rendering.renderer import SEPARATOR, Renderer
 from promptls.prompt.sanitize import clean

@@ -23,11 +23,12 @@ from promptls.prompt.packing.packer import (
     SIGNATURE,
     Packer,
     PackerEntry,
+    Part,
     are_full_and_implicit,
     can_share_fence,
     entry_of,
+    sources_of,
 )
-from promptls.prompt.packing.parts import Part, sources_of
 from promptls.prompt.rendering.file_definitions import render_definitions
 from promptls.prompt.rendering.forms import ItemForms, render_full_forms
 from promptls.prompt.rendering.spans import count_lines
