@@ -1,7 +1,7 @@
-"""Types of layouts: the content of a prompt before layout, and the chat messages a layout returns.
+"""Layouts of prompts: order, headings and markup of the parts.
 
-A layout decides order, headings and markup, and nothing else.  Text from the workspace is always enclosed in
-fences or sentinels that it cannot close.
+A layout is a function of a prompt's content; `default_layout` is that of the default profile, others come from
+profile hooks.  `assemble` counts the result and reduces the content until it fits the budget.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from typing import Literal
 from msgspec import Struct
 
 from promptls.prompt.packing.pack import PackedItem
-from promptls.prompt.rendering.renderer import Renderer
+from promptls.prompt.rendering import fences
+from promptls.prompt.rendering.renderer import SEPARATOR, Renderer, render_element
+from promptls.prompt.variants import variant_text
 
 SectionPlacement = Literal["instructions", "context", "task"]
 Role = Literal["system", "user", "assistant"]
@@ -92,3 +94,54 @@ def arrange_messages(content: PromptContent, prefix: MessageParts, rest: Message
     turns: Chat = [(turn.role, [("history", "", turn.content)]) for turn in content.history]
     system: Chat = [("system", prefix)] if prefix else []
     return [*system, *turns, ("user", rest)]
+
+
+def default_layout(content: PromptContent, boundary: str, renderer: Renderer | None) -> Chat:
+    """Lay out a prompt in the default format."""
+    instructions = [variant_text(content.variant), variant_text("clause")]
+    if content.sections_named("rules", "memory"):
+        instructions.append(variant_text("conventions"))
+    first: MessageParts = [("instructions", "", "\n".join(instructions))]
+    last = _context(content, boundary, renderer)
+    for placement in ("instructions", "task"):
+        last += [(s.name, heading(s.name), s.text) for s in content.sections if s.placement == placement]
+    if content.message.strip():
+        last.append(("question", heading("question"), content.message))
+    return arrange_messages(content, first, last)
+
+
+def context_layout(content: PromptContent, boundary: str, renderer: Renderer | None) -> Chat:
+    """Lay out the fenced context without instructions, earlier turns and the question, for output "context"."""
+    return [("user", [] if content.message_only else _context(content, boundary, renderer))]
+
+
+def message_only_layout(content: PromptContent, boundary: str, renderer: Renderer | None) -> Chat:
+    """Lay out a message that needs no context: the message and nothing else, after the earlier turns of a chat."""
+    return arrange_messages(content, [], [("question", "", content.message)])
+
+
+def _context(content: PromptContent, boundary: str, renderer: Renderer | None) -> MessageParts:
+    """Return the fenced parts; the heading of the first one states the boundary."""
+    parts: MessageParts = []
+    for section in content.sections:
+        if section.placement == "context":
+            parts.append((section.name, "", fences.fence([("section", section.name)], section.text, boundary)))
+    elements = [
+        (packed.explicit, render_element(packed.rendered, renderer.label, boundary, citation))
+        for packed, citation in content.labelled_items()
+        if renderer is not None
+    ]
+    if mentioned := [text for explicit, text in elements if explicit]:
+        parts.append(("context", "", SEPARATOR.join(mentioned)))
+    if content.output == "text":
+        for turn in content.history:
+            parts.append(("history", "", fences.fence([("turn", turn.role)], turn.content, boundary)))
+    retrieved = [text for explicit, text in elements if not explicit]
+    if renderer is None or retrieved:
+        parts.append(("context", "", SEPARATOR.join(retrieved)))
+    head = f"# Context\nBoundary: {boundary}\n\n" if parts else "# Context\n"
+    if content.empty_notice and not content.items:
+        parts.append(("context", "", content.empty_notice))
+    if unresolved := content.metadata.unresolved:
+        parts.append(("context", "", f"Not included, because it could not be resolved: {', '.join(unresolved)}."))
+    return [(name, head if i == 0 else "", text) for i, (name, _, text) in enumerate(parts)]
