@@ -50,7 +50,7 @@ from promptls.prompt.recipes import (
     recipes_in_folder,
     recipes_in_workspace,
 )
-from promptls.prompt.rendering.boundary_key import boundary_key
+from promptls.prompt.rendering.fences import boundary_key
 from promptls.retrieval.query_expansion import Cooccurrence
 from promptls.retrieval.retrieve import RetrievalStrategy
 from promptls.retrieval.team_source import TeamConnection

@@ -15,8 +15,7 @@ import pytest
 
 from lsp import Client, Json, ResponseError
 from promptls.index.status import READ_SHARE
-from promptls.lsp import create_server
-from promptls.lsp.client import process_watch
+from promptls.lsp import create_server, process_watch
 
 Start = Callable[..., Client]
 HEAVY = ("lancedb", "pyarrow", "fastembed", "onnxruntime", "numpy", "tree_sitter", "pandas", "tokenizers", "tqdm")

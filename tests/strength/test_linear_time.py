@@ -17,7 +17,7 @@ from promptls.mentions.syntax.grammar import parse
 from promptls.mentions.syntax.lexer import token_at_end
 from promptls.model import Span
 from promptls.prompt.rendering.citations import CitableItem, verify
-from promptls.prompt.rendering.notes import find_notes
+from promptls.prompt.rendering.renderer import find_notes
 from promptls.prompt.sanitize import find_injections, redact
 from promptls.retrieval.translation import translate
 

@@ -19,7 +19,7 @@ from promptls.prompt.language_model import (
     editor_model,
 )
 from promptls.prompt.language_model.client import INITIAL_BACKOFF_S, MAX_BACKOFF_S, MAX_CACHED_ANSWERS
-from promptls.prompt.layouts.types import Message
+from promptls.prompt.layouts import Message
 from promptls.settings import LanguageModelSettings
 
 KEY = "sk-test-0123456789"

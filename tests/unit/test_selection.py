@@ -13,7 +13,7 @@ from promptls.model import Cancelled, CancelToken, Item, Origin, Problem
 from promptls.prompt.budget import BudgetRequest
 from promptls.prompt.context.selection import Choice, Selection, parse_choice, redact_question, select_regions
 from promptls.prompt.language_model import LanguageModel, LanguageModelError
-from promptls.prompt.layouts.types import Message
+from promptls.prompt.layouts import Message
 from promptls.prompt.options import PromptOptions, RecipeOptions, RequestOptions, resolve_options
 from promptls.retrieval.query import parse_query
 from promptls.settings import Settings

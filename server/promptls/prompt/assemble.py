@@ -6,7 +6,7 @@ outside of fences, and that text is written by promptls or by the user.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from msgspec import Struct
@@ -26,14 +26,12 @@ from promptls.prompt.layouts import (
     default_layout,
 )
 from promptls.prompt.packing.pack import OmittedItem, PackedItem, PackResult
-from promptls.prompt.packing.packer import REFERENCE
-from promptls.prompt.packing.parts import Part, allot_tokens, render_parts, sources_of
+from promptls.prompt.packing.packer import REFERENCE, Part, allot_tokens, render_parts, sources_of
 from promptls.prompt.rendering import fences
 from promptls.prompt.rendering.renderer import SEPARATOR, Renderer
 from promptls.prompt.sanitize import clean
 from promptls.prompt.tokens import Counter
 from promptls.prompt.variants import VARIANTS
-from promptls.prompt.warning_texts import dropped_warnings, encoding_warnings, sanitizer_warnings
 
 NO_METADATA = PromptMetadata()
 OUTPUTS = ("context", "messages", "text")
@@ -393,3 +391,44 @@ def _replace_item(state: _State, packed: PackedItem, new: Sequence[PackedItem]) 
     at = state.content.items.index(packed)
     items = (*state.content.items[:at], *new, *state.content.items[at + 1 :])
     return replace(state, content=replace(state.content, items=items))
+
+
+# ---------------------------------------------------------------- warning texts
+
+
+def dropped_warnings(dropped: Sequence[str], budget: int) -> Iterator[str]:
+    """Yield a warning about the sections and turns that did not fit."""
+    labels = {"task": "the task of the recipe", "history": "earlier turns"}
+    names = ", ".join(labels.get(name, f"the section {name}") for name in dict.fromkeys(dropped))
+    if names:
+        yield f"The budget of {budget:,} tokens leaves no room for {names}; increase it to include them."
+
+
+def encoding_warnings(blocks: Sequence[PackedItem], renderer: Renderer) -> Iterator[str]:
+    """Yield a warning for each file of which some characters may be wrong."""
+    notes = {b.rendered.item.path: b.forms.file.encoding_note for b in blocks if b.rendered.spans and b.forms.file}
+    for path, note in notes.items():
+        if note:
+            yield f"{renderer.label(path)} {note}; save it as UTF-8."
+
+
+def sanitizer_warnings(blocks: Sequence[PackedItem], renderer: Renderer) -> Iterator[str]:
+    """Yield one warning per file and class of finding: secrets, invisible characters, injections."""
+    secrets: dict[str, dict[str, int]] = {}
+    invisible: dict[str, dict[str, int]] = {}
+    injections: dict[str, dict[str, int]] = {}
+    for packed in blocks:
+        block, forms = packed.rendered, packed.forms
+        findings = [(secrets if f.secret else invisible, f) for f in forms.findings(block)]
+        findings += [(injections, f) for f in forms.injections(block)]
+        for by_path, finding in findings:
+            counts = by_path.setdefault(block.item.path, {})
+            counts[finding.name] = counts.get(finding.name, 0) + 1
+    for prefix, by_path in (
+        ("redacted", secrets),
+        ("made visible", invisible),
+        ("reads like instructions", injections),
+    ):
+        for path in sorted(by_path):
+            names = ", ".join(f"{n} x {name}" for name, n in sorted(by_path[path].items()))
+            yield f"{prefix} in {renderer.label(path)}: {names}"

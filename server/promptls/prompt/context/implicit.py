@@ -23,9 +23,9 @@ from promptls.prompt.packing.rank import (
     apply_time_decay,
     by_value_per_token,
     diversify,
+    rerank,
     split_by_threshold,
 )
-from promptls.prompt.packing.rerank import rerank
 from promptls.prompt.profile import Profile
 from promptls.prompt.rendering.definition_outline import outline_definitions
 from promptls.prompt.rendering.forms import item_forms

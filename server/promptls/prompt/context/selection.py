@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from promptls.mentions.context import ResolveContext
 from promptls.model import Cancelled, CancelToken, Item, Origin, Problem
 from promptls.prompt.language_model import LanguageModel, LanguageModelError
-from promptls.prompt.layouts.types import Message
+from promptls.prompt.layouts import Message
 from promptls.prompt.options import PromptOptions
 from promptls.prompt.region_list import ListedRegion, list_regions
 from promptls.prompt.rendering import fences

@@ -13,7 +13,7 @@ from concurrent.futures import CancelledError, Future, wait
 from typing import Any, Protocol
 
 from promptls.model import Cancelled, CancelToken
-from promptls.prompt.layouts.types import Message
+from promptls.prompt.layouts import Message
 from promptls.util.backoff import Backoff
 
 FAILURES_BEFORE_BACKOFF = 2

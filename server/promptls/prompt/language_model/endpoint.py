@@ -31,7 +31,7 @@ from promptls.prompt.language_model.client import (
     editor_model,
     wait_for_answer,
 )
-from promptls.prompt.layouts.types import Message
+from promptls.prompt.layouts import Message
 from promptls.settings import LanguageModelSettings
 
 RETRY_DELAY_S = 0.2
