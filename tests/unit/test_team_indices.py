@@ -24,7 +24,7 @@ from promptls.team.storage import Storage
 from promptls.team.table import Change, commit_build, commit_update, open_table, publish, write_fragments
 from teamkit import require_team_packages
 
-require_team_packages()
+require_team_packages(["lance"])
 
 DIMENSION = 16
 IDENTITY = StoreIdentity("model", DIMENSION, 1, 1)
