@@ -94,7 +94,7 @@ import sys
 import numpy as np
 from pathlib import Path
 from promptls.index.search.row_batch import build_rows, quantize
-from promptls.index.search.store_identity import StoreIdentity; from promptls.index.store.lance_table import open_table
+from promptls.index.search.row_batch import StoreIdentity; from promptls.index.store.lance_table import open_table
 
 table = open_table(Path({str(tmp_path / "rows")!r}), StoreIdentity("model", 4, 1, 1), recreate=True)
 table.add([build_rows([(bytes(16), ["word"])], quantize(np.ones((1, 4))))])

@@ -17,7 +17,7 @@ from promptls.index.config import IndexConfig
 from promptls.index.files.read import LEASED, PERMISSION_DENIED, FileLimits, listing_problem
 from promptls.index.files.walk import FileInfo, walk_files
 from promptls.index.indexer import Indexer
-from promptls.index.prescan.fallback import find_definitions
+from promptls.index.prescan import find_definitions
 from promptls.index.scan import jobs, priority
 from promptls.index.search.chunk_index import ChunkIndex
 from promptls.index.search.row_batch import RowBatch, quantize

@@ -11,7 +11,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index.files.secret_files import secret_kind
+from promptls.index.files.policy import secret_kind
 from promptls.prompt.sanitize import (
     CleanText,
     Finding,

@@ -11,8 +11,7 @@ import pytest
 
 from promptls.index.publisher import Publisher
 from promptls.index.scan.root_state import RootState
-from promptls.index.search.row_batch import build_rows, quantize
-from promptls.index.search.store_identity import StoreIdentity
+from promptls.index.search.row_batch import StoreIdentity, build_rows, quantize
 from promptls.index.snapshot import Snapshot
 from promptls.index.store.lance_table import MAX_FRAGMENTS
 from promptls.index.store.row_store import RowStore, open_store

@@ -22,8 +22,7 @@ from promptls.index.client import IndexClient
 from promptls.index.config import IndexConfig
 from promptls.index.embedding.embedder import model_identity
 from promptls.index.file_queue import FileQueue
-from promptls.index.files.stat_cache import record_stats
-from promptls.index.files.walk import FileInfo
+from promptls.index.files.walk import FileInfo, record_stats
 from promptls.index.progress import IndexProgress
 from promptls.index.publisher import Publisher
 from promptls.index.scan import jobs

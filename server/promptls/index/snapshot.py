@@ -17,10 +17,9 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.index.files.identity import document_label
-from promptls.index.files.notebooks.cells import OpenCell
+from promptls.index.files.notebooks import OpenCell
 from promptls.index.files.read import FileContent, FileLimits, UnreadableFile, read_any_text, read_text
-from promptls.index.files.uris import is_file_path
+from promptls.index.files.uris import document_label, is_file_path
 from promptls.model import (
     FileEntry,
     FileText,

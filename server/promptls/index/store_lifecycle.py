@@ -18,9 +18,7 @@ from promptls.index.publisher import Publisher
 from promptls.index.scan import jobs
 from promptls.index.scan.root_state import RootState
 from promptls.index.search.analyzer import ANALYZER_VERSION
-from promptls.index.search.row_batch import RowBatch
-from promptls.index.search.segment import Segment
-from promptls.index.search.store_identity import StoreIdentity
+from promptls.index.search.row_batch import RowBatch, Segment, StoreIdentity
 from promptls.index.store import cache_dir
 from promptls.index.store.lance_table import short_error
 from promptls.index.store.manifest import Manifest

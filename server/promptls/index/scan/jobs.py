@@ -22,9 +22,8 @@ from promptls.index.files.read import (
     is_readable,
     listing_problem,
 )
-from promptls.index.files.stat_cache import FolderStats, is_stale, modified_files
-from promptls.index.files.walk import FileInfo, ignored_paths, walk_files
-from promptls.index.prescan.lexer import PrescanBatch
+from promptls.index.files.walk import FileInfo, FolderStats, ignored_paths, is_stale, modified_files, walk_files
+from promptls.index.prescan import PrescanBatch
 from promptls.index.search.row_batch import RowBatch
 from promptls.index.snapshot import Snapshot
 from promptls.index.store.row_store import RowStore

@@ -10,9 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor, Future
 
 from promptls.index.files.read import FileLimits
-from promptls.index.prescan import fallback
-from promptls.index.prescan.lexer import PrescanBatch
-from promptls.index.prescan.term_index import PrescanIndex
+from promptls.index.prescan import MAX_DEFINING_FILES, PrescanBatch, PrescanIndex, find_definitions
 from promptls.index.publisher import Publisher
 from promptls.index.scan import jobs
 from promptls.index.scan.root_state import RootState
@@ -87,18 +85,16 @@ class Prescanner:
     # ---- any thread
 
     def files_defining(self, names: Collection[str], token: CancelToken | None) -> list[str]:
-        """Return up to `fallback.MAX_FILES` waiting files that probably define one of the names.
+        """Return up to `MAX_DEFINING_FILES` waiting files that probably define one of the names.
 
         Raises:
             Cancelled: The request was cancelled.
         """
         snapshot = self._publisher.snapshot
-        paths = [path for path in self._index.files_defining(names) if _is_waiting(path, snapshot)][
-            : fallback.MAX_FILES
-        ]
+        paths = [path for path in self._index.files_defining(names) if _is_waiting(path, snapshot)][:MAX_DEFINING_FILES]
         unknown = [p for p, e in snapshot.files.items() if not e.scanned and p not in self._index]
-        if len(paths) < fallback.MAX_FILES and unknown:
-            paths += fallback.find_definitions(
+        if len(paths) < MAX_DEFINING_FILES and unknown:
+            paths += find_definitions(
                 names,
                 unknown,
                 self._limits,

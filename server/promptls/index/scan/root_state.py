@@ -11,8 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from promptls.index.config import IndexConfig, outline_fingerprint
-from promptls.index.files.stat_cache import FolderStats
-from promptls.index.files.walk import walk_files
+from promptls.index.files.walk import FolderStats, walk_files
 from promptls.index.publisher import RootCounts
 from promptls.index.status import RootStatus
 from promptls.index.store.cache_dir import root_directory
