@@ -65,8 +65,8 @@ if TYPE_CHECKING:
     )
     from promptls.index.files.walk import explain_path, ignored_paths, walk_files
     from promptls.index.indexer import Indexer
+    from promptls.index.scan.jobs import check_reranker, check_worker
     from promptls.index.scan.root_state import inspect_cache
-    from promptls.index.scan.worker_check import check_reranker, check_worker
     from promptls.index.search.analyzer import STOP_WORDS, find_words, split_identifier, stem, tokenize, tokenize_word
     from promptls.index.search.interning import RunInterner, TermExtractor
     from promptls.index.search.reader import FileStats, IndexReader, Postings
@@ -174,7 +174,7 @@ _EXPORTS = {
     ),
     "indexer": ("Indexer",),
     "scan.root_state": ("inspect_cache",),
-    "scan.worker_check": (
+    "scan.jobs": (
         "check_reranker",
         "check_worker",
     ),
