@@ -125,7 +125,7 @@ class SteppedIndex:
         self.workspace = Workspace()
         self.pool, self.walks, self.storage = LocalPool(), Steps(), Steps()
         config = IndexConfig(str(cache_folder), workers=1)
-        self.machine = IndexMachine(config, self.workspace, self.pool, self.walks, self.storage, "")
+        self.machine = IndexMachine(config, self.workspace, self.pool, self.walks, self.storage)
         self.taken: ChangeSet | None = None
         self.workspace.set_roots([Root(root.as_posix(), root.name, root.as_uri())])
         self.step()

@@ -48,11 +48,9 @@ class Indexer:
                 make_own_folder(Path(config.cache_folder))
         self.workspace = workspace or Workspace()
         self._on_change = on_change
-        # The model is fixed for the lifetime of the index, even if its files change.
-        model = model_identity(config.embedding) if config.embedding.model != BUNDLED else ""
-        pool = WorkerPool(worker_configuration(config, model), config.workers)
+        pool = WorkerPool(worker_configuration(config), config.workers)
         walker, storage = ThreadPoolExecutor(1, "index-walk"), ThreadPoolExecutor(1, "index-store")
-        self.machine = IndexMachine(config, self.workspace, pool, walker, storage, model)
+        self.machine = IndexMachine(config, self.workspace, pool, walker, storage)
         self._query_embedder = QueryEmbedder(pool)
         self._reranker = Reranker(config.reranker)
         self._priority = RequestPriority()
@@ -62,7 +60,12 @@ class Indexer:
         self._closed = False
 
     def start(self) -> None:
-        """Start the thread, unless the indexer is closed; workers and stores start with the first root."""
+        """Start the thread, unless the indexer is closed; workers and stores start with the first root.
+
+        Reads the files of the embedding model, unless it is the bundled one.
+        """
+        if self.config.embedding.model != BUNDLED:
+            self.machine.fix_model(model_identity(self.config.embedding))
         with self._lock:
             if not self._closed:
                 self._thread.start()

@@ -189,13 +189,7 @@ class IndexMachine:
     """Owner of the index of a workspace.  Methods are for the thread that calls `step`, except where noted."""
 
     def __init__(
-        self,
-        config: IndexConfig,
-        workspace: Workspace,
-        pool: WorkerPool,
-        walker: Executor,
-        storage: Executor,
-        model: str,
+        self, config: IndexConfig, workspace: Workspace, pool: WorkerPool, walker: Executor, storage: Executor
     ) -> None:
         """Create an index without roots.
 
@@ -205,7 +199,6 @@ class IndexMachine:
             pool: Worker processes.
             walker: Runs walks, one at a time.
             storage: Runs reads and writes of the cache, one at a time.
-            model: Identity of the embedding model, "" for the bundled one.
         """
         self.config = config
         self.workspace = workspace
@@ -227,7 +220,7 @@ class IndexMachine:
         self.documents = DocumentIndexer(self.publisher, pool, workspace, config.limits, self.root_state)
         self._walker = walker
         self._storage = storage
-        self._model = model
+        self._model = ""  # identity of the embedding model, "" while unknown
         self._inbox: deque[Event] = deque()
         self._condition = threading.Condition()
         self._retrying = False  # whether a retry, or the indexing that follows it, is in progress
@@ -235,6 +228,11 @@ class IndexMachine:
         self._collect_at = 0.0  # time.monotonic() from which the cache directory is cleaned up again
         self._missing_vectors = 0  # number of chunks without a vector at the last retry
         self._missing_vectors_reason = ""
+
+    def fix_model(self, identity: str) -> None:
+        """Fix the model for the lifetime of the index, even if its files change.  Call before the first step."""
+        self._model = identity
+        self.pool.fix_model(identity)
 
     def post(self, event: Event) -> None:
         """Add an event for the next step.  Any thread."""

@@ -57,18 +57,14 @@ IDLE_TIMEOUT_S = 5.0
 """Seconds without work after which a bulk worker exits."""
 
 
-def worker_configuration(config: IndexConfig, identity: str = "") -> Configure:
-    """Return the first message to a worker.
-
-    `identity` names the only model that the worker may use, "" if the model cannot change.
-    """
+def worker_configuration(config: IndexConfig) -> Configure:
+    """Return the first message to a worker."""
     return Configure(
         config.embedding.model,
         config.embedding.allow_download,
         config.limits.max_file_size,
         config.limits.max_line,
         config.grammar_order,
-        identity,
     )
 
 
@@ -127,6 +123,11 @@ class WorkerChannel:
         elif isinstance(response, StoreFailure):
             self.stop()
             raise WorkerError(response.problem, response)
+
+    def fix_model(self, identity: str) -> None:
+        """Name the only model that the process may use, from its next start."""
+        assert isinstance(self._configure, Configure)
+        self._configure = replace(self._configure, identity=identity)
 
     def _is_retry_due(self) -> bool:
         """Return whether the process should be restarted to load the model again."""
@@ -244,6 +245,11 @@ class WorkerPool:
         ]
         for thread in self._threads:
             thread.start()
+
+    def fix_model(self, identity: str) -> None:
+        """Name the only model that workers may use.  Call before the first job."""
+        for channel in self._channels:
+            channel.fix_model(identity)
 
     @property
     def bulk_slots(self) -> int:
