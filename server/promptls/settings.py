@@ -8,7 +8,6 @@ README show the descriptions.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
@@ -19,11 +18,7 @@ from msgspec import Meta, Struct
 
 from promptls.model import Problem
 from promptls.util.decode import convert
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from promptls.util.toml import tomllib
 
 BUNDLED = "bundled"
 """Name of the embedding model that is part of the package."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -29,11 +28,7 @@ from promptls.prompt.scoring import (
 )
 from promptls.prompt.variants import variant_text
 from promptls.util.decode import convert
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from promptls.util.toml import tomllib
 
 # ---------------------------------------------------------------- classifier
 

@@ -7,7 +7,6 @@ point is loaded when its profile is first requested.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -24,11 +23,7 @@ from promptls.prompt.layouts import Layout, default_layout
 from promptls.prompt.scoring import BOOSTS, FORMULAS, Boost, Formula
 from promptls.prompt.section_types import SectionProducer
 from promptls.util.decode import convert
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from promptls.util.toml import tomllib
 
 GROUP = "promptls.profiles"
 """Entry-point group of profiles."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 import re
-import sys
 from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
@@ -19,11 +18,7 @@ from promptls.index import IndexConfig, index_config
 from promptls.model import Problem
 from promptls.team.storage import Storage, open_storage
 from promptls.util.decode import convert
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from promptls.util.toml import tomllib
 
 _USER_INFO = re.compile(r"^([a-z+]+://)[^/@]*@", re.IGNORECASE)
 _SCP_ADDRESS = re.compile(r"^[\w.-]+@([\w.-]+):(?!//)(.+)$")

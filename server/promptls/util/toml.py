@@ -1,4 +1,4 @@
-"""TOML parser for untrusted files of a workspace, bounded in time."""
+"""TOML: the parser `tomllib`, on every Python, and `parse_toml` for untrusted files of a workspace, bounded in time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+__all__ = ["parse_toml", "tomllib"]
 
 MAX_LINE_CHARS = 10_000
 """Maximum length of a line: the time for a dotted key grows with the square of its length."""

@@ -7,7 +7,6 @@ window of a negation always has the same length and is matched by whole words.
 from __future__ import annotations
 
 import re
-import sys
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
@@ -20,11 +19,7 @@ from promptls.index import stem
 from promptls.prompt.intent import Category, Intent
 from promptls.prompt.intent.tokenize import MAX_QUESTION_CHARACTERS
 from promptls.prompt.profile import Classification
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from promptls.util.toml import tomllib
 
 PATTERN_SCORE, KEYWORD_SCORE, STRONG_SCORE = 3, 1, 2
 """Score of a pattern, a keyword and a strong indicator."""

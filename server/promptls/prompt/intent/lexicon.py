@@ -7,7 +7,6 @@ between words have lists of their own, which are matched as substrings.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -17,11 +16,7 @@ from msgspec import Struct
 from rapidfuzz.distance import DamerauLevenshtein
 
 from promptls.index import stem
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from promptls.util.toml import tomllib
 
 _MIN_STEMMED_LENGTH = 4  # letters of a word that is matched by its stem
 _PREFIX_KEY_LENGTH = 2  # letters of the keys of `_prefixes`

@@ -7,7 +7,6 @@ are returned as problems.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib.resources import files
@@ -19,11 +18,7 @@ from rapidfuzz import fuzz, process
 
 from promptls.model import Problem
 from promptls.settings import MAX_TOKENS, config_file
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
+from promptls.util.toml import tomllib
 
 MAX_BYTES = 1 << 20
 """Maximum size of the user's table, in bytes; a table of a thousand models has 40 kB."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -11,14 +10,11 @@ from msgspec import Struct
 
 from promptls.prompt.sanitize.rule_index import compile_linear, index_of_rules
 from promptls.util.decode import convert
+from promptls.util.toml import tomllib
 
 if TYPE_CHECKING:
     import re2
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 TABLE = "credential_patterns.toml"
 

@@ -6,7 +6,6 @@ The shapes are data, in token_patterns.toml.  One index finds those that a text 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from functools import cache, cached_property
 from importlib.resources import files
@@ -17,14 +16,11 @@ from msgspec import Struct
 from promptls.prompt.sanitize.rule_index import index_of_rules, matching_rules
 from promptls.prompt.sanitize.value_checks import is_random, is_sample_token
 from promptls.util.decode import convert
+from promptls.util.toml import tomllib
 
 if TYPE_CHECKING:
     import re2
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 TABLE = "token_patterns.toml"
 
