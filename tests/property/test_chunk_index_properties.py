@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from promptls.index.search import chunk_index, vectors
 from promptls.index.search.chunk_index import ChunkIndex
 from promptls.index.search.reader import IndexReader
-from promptls.index.search.row_batch import RowBatch, build_rows, quantize
-from workspaces import similarities
+from promptls.index.search.row_batch import RowBatch, quantize
+from workspaces import build_rows, similarities
 
 DIMENSION = 8
 TERMS = "a b c d ab cd".split()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from promptls.index.search import vectors
 from promptls.index.search.analyzer import tokenize
-from promptls.index.search.row_batch import build_rows, quantize
+from promptls.index.search.row_batch import quantize
 from promptls.index.snapshot import Snapshot
 from promptls.model import CancelToken
 from promptls.retrieval import RetrievalStrategy, retrieve, search, search_by_file
@@ -25,7 +25,7 @@ from promptls.retrieval.neighborhood import Neighborhood, aggregate, scope_best
 from promptls.retrieval.query import parse_query
 from promptls.retrieval.retrieve import describe_candidates, score_first_stage
 from promptls.retrieval.scorers import BM25_B, BM25_K1, fit_scale, kth_score, score_rows, top_indices
-from workspaces import IndexedSnapshot, snapshot_of
+from workspaces import IndexedSnapshot, build_rows, snapshot_of
 
 SHOP = '''
 -- shop/checkout.py --

@@ -12,12 +12,12 @@ import pytest
 
 from promptls.index.publisher import Publisher
 from promptls.index.scan.root_state import RootState
-from promptls.index.search.row_batch import StoreIdentity, build_rows, quantize
+from promptls.index.search.row_batch import StoreIdentity, quantize
 from promptls.index.snapshot import Snapshot
 from promptls.index.store.lance_table import MAX_FRAGMENTS
 from promptls.index.store.row_store import RowStore, open_store
 from promptls.index.writer import IndexWriter, WriteResult
-from workspaces import snapshot_of
+from workspaces import build_rows, snapshot_of
 
 
 def publisher_with_rows(snapshot: Snapshot) -> Publisher:

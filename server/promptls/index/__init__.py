@@ -93,25 +93,10 @@ if TYPE_CHECKING:
     from promptls.index.workspace import EditHistory, Workspace
 
 _EXPORTS = {
-    "client": (
-        "CHANGES_TIMEOUT_S",
-        "IndexClient",
-    ),
-    "config": (
-        "IndexConfig",
-        "index_config",
-        "store_identity",
-    ),
-    "derived": (
-        "Change",
-        "Derived",
-    ),
-    "embedding.embedder": (
-        "Embedder",
-        "ModelUnavailable",
-        "is_frequent_word",
-        "load_embedder",
-    ),
+    "client": ("CHANGES_TIMEOUT_S", "IndexClient"),
+    "config": ("IndexConfig", "index_config", "store_identity"),
+    "derived": ("Change", "Derived"),
+    "embedding.embedder": ("Embedder", "ModelUnavailable", "is_frequent_word", "load_embedder"),
     "files.convention_files": (
         "exclusion_reason",
         "existing_names",
@@ -120,11 +105,7 @@ _EXPORTS = {
         "read_own_file",
     ),
     "files.git_ignore": ("git_head",),
-    "files.gitignore": (
-        "IgnoreRules",
-        "match_globs",
-        "parse_rules",
-    ),
+    "files.gitignore": ("IgnoreRules", "match_globs", "parse_rules"),
     "files.notebooks": (
         "Cell",
         "OpenCell",
@@ -139,11 +120,7 @@ _EXPORTS = {
         "render_cells",
         "to_cell",
     ),
-    "files.policy": (
-        "FilePolicy",
-        "secret_kind",
-        "secret_reason",
-    ),
+    "files.policy": ("FilePolicy", "secret_kind", "secret_reason"),
     "files.read": (
         "FileContent",
         "FileLimits",
@@ -167,40 +144,15 @@ _EXPORTS = {
         "to_uri",
         "workspace_path",
     ),
-    "files.walk": (
-        "explain_path",
-        "ignored_paths",
-        "walk_files",
-    ),
+    "files.walk": ("explain_path", "ignored_paths", "walk_files"),
     "indexer": ("Indexer",),
     "scan.root_state": ("inspect_cache",),
-    "scan.jobs": (
-        "check_reranker",
-        "check_worker",
-    ),
-    "search.analyzer": (
-        "STOP_WORDS",
-        "find_words",
-        "split_identifier",
-        "stem",
-        "tokenize",
-        "tokenize_word",
-    ),
-    "search.interning": (
-        "RunInterner",
-        "TermExtractor",
-    ),
-    "search.reader": (
-        "FileStats",
-        "IndexReader",
-        "Postings",
-    ),
+    "scan.jobs": ("check_reranker", "check_worker"),
+    "search.analyzer": ("STOP_WORDS", "find_words", "split_identifier", "stem", "tokenize", "tokenize_word"),
+    "search.interning": ("RunInterner", "TermExtractor"),
+    "search.reader": ("FileStats", "IndexReader", "Postings"),
     "search.row_batch": ("StoreIdentity",),
-    "search.vectors": (
-        "EXACT_MAX_ROWS",
-        "RowSelection",
-        "ScoredRows",
-    ),
+    "search.vectors": ("EXACT_MAX_ROWS", "RowSelection", "ScoredRows"),
     "snapshot": (
         "OpenDocument",
         "OutlineRef",
@@ -210,39 +162,16 @@ _EXPORTS = {
         "is_virtual",
         "split_lines",
     ),
-    "status": (
-        "IndexState",
-        "IndexStatus",
-    ),
-    "syntax.doc_types": (
-        "RETURN_VALUE",
-        "UNCERTAIN",
-    ),
+    "status": ("IndexState", "IndexStatus"),
+    "syntax.doc_types": ("RETURN_VALUE", "UNCERTAIN"),
     "syntax.parse": ("parse_source",),
-    "syntax.references": (
-        "NUMBER_LITERAL",
-        "STRING_LITERAL",
-        "UNKNOWN_RECEIVER",
-    ),
-    "workers.memory": (
-        "limit_memory",
-        "tune_for_latency",
-    ),
-    "workers.messages": (
-        "read_frame",
-        "write_frame",
-    ),
+    "syntax.references": ("NUMBER_LITERAL", "STRING_LITERAL", "UNKNOWN_RECEIVER"),
+    "workers.memory": ("limit_memory", "tune_for_latency"),
+    "workers.messages": ("read_frame", "write_frame"),
     "workers.pool": ("WorkerError",),
     "workers.queries": ("PatternMatches",),
-    "workers.spawn": (
-        "kill_process",
-        "prestart_worker",
-        "spawn_process",
-    ),
-    "workspace": (
-        "EditHistory",
-        "Workspace",
-    ),
+    "workers.spawn": ("kill_process", "prestart_worker", "spawn_process"),
+    "workspace": ("EditHistory", "Workspace"),
 }
 """Exported names by module; equal to the imports above, which are for type checkers."""
 _MODULES = {name: f"{__name__}.{module}" for module, names in _EXPORTS.items() for name in names}

@@ -128,11 +128,6 @@ class Snapshot(Struct, frozen=True):
         return outline.symbols[ref[1]] if outline is not None and ref[1] < len(outline.symbols) else None
 
 
-def with_file(snapshot: Snapshot, path: str, entry: FileEntry | None) -> Snapshot:
-    """Return the snapshot with one file replaced, added, or (entry None) removed."""
-    return with_files(snapshot, [(path, entry)])
-
-
 def with_files(snapshot: Snapshot, changes: Iterable[tuple[str, FileEntry | None]]) -> Snapshot:
     """Return the next generation of a snapshot, with files replaced, added or (entry None) removed.
 

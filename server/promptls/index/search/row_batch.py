@@ -6,8 +6,8 @@ Python loop over rows.  A checkpoint stores segments.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Collection, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -107,23 +107,6 @@ def quantize(vectors: NDArray[np.floating[Any]]) -> bytes:
 def pack_vectors(scales: NDArray[np.float32], steps: NDArray[np.int8]) -> NDArray[np.int8]:
     """Concatenate scale and steps of each row, the format of `RowBatch.vectors`."""
     return np.concatenate([np.ascontiguousarray(scales, np.float32)[:, None].view(np.int8), steps], axis=1)
-
-
-def build_rows(terms: Iterable[tuple[bytes, Sequence[str]]], vectors: bytes = b"") -> RowBatch:
-    """Build a batch from (key, terms) pairs.
-
-    Args:
-        terms: Key and terms of each row.
-        vectors: As in `RowBatch`.
-    """
-    ids: dict[str, int] = {}
-    keys, term_ids, lengths = [], [], []
-    for key, row_terms in terms:
-        keys.append(key)
-        term_ids += [ids.setdefault(term, len(ids)) for term in row_terms]
-        lengths.append(len(row_terms))
-    offsets = np.fromiter(accumulate(lengths, initial=0), np.int32, len(lengths) + 1)
-    return RowBatch(tuple(keys), tuple(ids), np.array(term_ids, np.int32).tobytes(), offsets.tobytes(), vectors)
 
 
 def compact_ids(ids: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

@@ -91,8 +91,6 @@ class CompiledQueries(NamedTuple):
     """Role of each pattern; "" for a pattern whose captures each have a meaning of their own."""
     single_rooted: bool
     """Every pattern has one root: its matches in a node do not depend on the nodes around it."""
-    rejected: tuple[str, ...]
-    """Patterns that the grammar does not support."""
 
 
 @cache
@@ -112,7 +110,6 @@ def compiled_queries(
         query=query,
         roles=tuple(_role(pattern) for pattern in accepted),
         single_rooted=query is None or all(query.is_pattern_rooted(i) for i in range(query.pattern_count)),
-        rejected=tuple(pattern for pattern in patterns if pattern not in accepted),
     )
 
 
