@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from promptls.extensions.compat.attune import escape_passage
-from promptls.index.files.notebooks.notebook import notebook_text
+from promptls.index.files.notebooks import notebook_text
 from promptls.mentions.lookalikes import words_in_code
 from promptls.mentions.registry import registry
 from promptls.mentions.syntax.code_ranges import code_ranges

@@ -5,8 +5,13 @@ from __future__ import annotations
 import pytest
 
 from promptls.index.syntax.parse import parse_source
-from promptls.index.syntax.references import NUMBER_LITERAL, STRING_LITERAL, UNKNOWN_RECEIVER, receiver_of
-from promptls.index.syntax.type_hints import parse_declaration
+from promptls.index.syntax.references import (
+    NUMBER_LITERAL,
+    STRING_LITERAL,
+    UNKNOWN_RECEIVER,
+    parse_declaration,
+    receiver_of,
+)
 from promptls.languages import LANGUAGES
 from promptls.model import CALL, IMPLEMENT, INHERIT, PROSE, USE, Reference
 
