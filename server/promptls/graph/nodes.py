@@ -133,7 +133,7 @@ def nested_symbols(file_symbols: FileSymbols, index: int) -> list[int]:
     return list(range(index, last))
 
 
-def summarize(file_symbols: FileSymbols, index: int, label: str) -> str:
+def summarize(file_symbols: FileSymbols, index: int) -> str:
     """Return the first sentence of the documentation, otherwise a description of the signature."""
     if index >= 0:
         symbol = file_symbols.symbols[index]

@@ -274,7 +274,6 @@ class ActiveFile(Struct, frozen=True):
 class RuleFilter(Struct, frozen=True):
     """The files that a rule applies to; without any condition, all files below its folder."""
 
-    always: bool = False
     on_request: bool = False  # applies only when requested by name
     globs: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()  # canonical names
@@ -301,7 +300,7 @@ def parse_filter(front_matter: FrontMatter, requires_filter: bool = False) -> Ru
         return RuleFilter(error=trouble)
     trigger = str(fields.get("trigger", "")).strip()
     if _parse_bool(fields.get("alwaysapply", fields.get("always"))) or trigger == "always_on":
-        return RuleFilter(always=True)
+        return RuleFilter()
     globs_as_written = [glob for key in _GLOBS for glob in as_list(fields.get(key))]
     globs = tuple(islice(_normalize_globs(globs_as_written), MAX_GLOBS))
     if globs_as_written and not globs:

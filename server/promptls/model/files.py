@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
-from promptls.model.outline_codec import OutlineView, outline_view
+from promptls.model.outlines import OutlineView, outline_view
 from promptls.util.text.span import Span
 
 

@@ -11,7 +11,9 @@ import re
 import threading
 from collections import Counter
 
-from promptls.graph.resolution.entities import (
+from promptls.graph.resolution.file_tables import SELF_NAMES, SUPER_NAMES, FileSymbols
+from promptls.graph.resolution.module_paths import resolve_prefix
+from promptls.graph.resolution.resolutions import (
     EXTERNAL,
     MAX_DEPTH,
     Entity,
@@ -22,8 +24,6 @@ from promptls.graph.resolution.entities import (
     Resolution,
     Value,
 )
-from promptls.graph.resolution.file_tables import SELF_NAMES, SUPER_NAMES, FileSymbols
-from promptls.graph.resolution.module_paths import resolve_prefix
 from promptls.graph.resolution.visible_names import TypeHierarchy, VisibleNames
 from promptls.index import RETURN_VALUE, UNCERTAIN
 from promptls.languages import PLAIN_TEXT, Language, language_named
