@@ -106,6 +106,8 @@ def freshness_warning(freshness: Freshness) -> SectionEntry | None:
     return SectionEntry(f"{text}: newer code may exist.", "git")
 
 
+# ---- cache
+
 MAX_WAIT_S = 0.05
 """Seconds that a request waits for git at most; then it gets the cached value."""
 RETRY_INTERVAL_S = 60.0

@@ -112,6 +112,8 @@ def _build_paths(entries: Iterable[FileEntry]) -> PersistentMap[str, tuple[str, 
     return PersistentMap({key: tuple(paths) for key, paths in lists.items()})
 
 
+# ---- targets of prose
+
 LINK, PATH, QUALIFIED_NAME, NAME_ALONE = 1.0, 0.8, 0.9, 0.6
 """Certainty of a target by the form of the reference."""
 
@@ -163,6 +165,8 @@ def _join_path(folder: str, relative: str) -> str:
             parts.append(part)
     return "/".join(parts)
 
+
+# ---- graph
 
 MAX_FILES_PER_NODE = 400
 """Maximum number of files searched for incoming edges of a node, nearest folders first; bounds the time."""

@@ -97,6 +97,8 @@ def deduplicate_edges(edges: Iterable[Edge]) -> tuple[Edge, ...]:
     return tuple(out.values())
 
 
+# ---- summaries
+
 MAX_SUMMARY = 200
 """Maximum length of a summary in characters."""
 MAX_TAGS = 5

@@ -192,6 +192,8 @@ def _is_called(view: GraphView, ref: OutlineRef) -> bool:
     )
 
 
+# ---- neighbors
+
 OUTGOING_FACTORS: Mapping[EdgeType, float] = {
     "calls": 0.8,
     "inherits": 0.8,
@@ -303,6 +305,8 @@ def edges_between(view: GraphView, refs: Collection[OutlineRef]) -> tuple[Edge, 
     nodes = frozenset(refs)
     return tuple(edge for ref in refs for edge in view.outgoing(ref, MAX_FILES_PER_NODE) if edge.target in nodes)
 
+
+# ---- results
 
 MAX_RESULT_NODES = 60
 """Maximum number of nodes in a result."""

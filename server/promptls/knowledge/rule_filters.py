@@ -212,6 +212,8 @@ def _closing_quote(text: str, start: int) -> int:
     return start
 
 
+# ---- filters
+
 MAX_GLOBS = 64
 """Maximum number of globs of a rule, after brace expansion; bounds the time."""
 MAX_GLOB_CHARACTERS = 300

@@ -55,6 +55,8 @@ class FileText(Struct, frozen=True):
         return "\n".join(self.lines[span.start : span.end])
 
 
+# ---- prompt documents
+
 PROMPT_LANGUAGE = "promptls"
 """LSP language ID of prompt documents."""
 PROMPT_SUFFIX = ".prompt.md"

@@ -107,6 +107,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+# ---- encoding
+
 MAX_DECODED_BYTES = 800_000
 """Encoded bytes of the outlines that one generation of the cache holds decoded, at four times this size in memory."""
 MAX_VIEW_BYTES = 20_000_000

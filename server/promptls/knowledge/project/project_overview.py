@@ -177,6 +177,8 @@ def _with_detail(what: str, about: str) -> str:
     return f"{what}: {about}" if about else what
 
 
+# ---- overview
+
 OVERVIEW_WORDS = (
     "overview",
     "architecture",
