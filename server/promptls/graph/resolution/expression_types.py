@@ -11,9 +11,7 @@ import re
 import threading
 from collections import Counter
 
-from promptls.graph.resolution.file_tables import SELF_NAMES, SUPER_NAMES, FileSymbols
-from promptls.graph.resolution.module_paths import resolve_prefix
-from promptls.graph.resolution.resolutions import (
+from promptls.graph.resolution.entities import (
     EXTERNAL,
     MAX_DEPTH,
     Entity,
@@ -24,6 +22,8 @@ from promptls.graph.resolution.resolutions import (
     Resolution,
     Value,
 )
+from promptls.graph.resolution.file_tables import SELF_NAMES, SUPER_NAMES, FileSymbols
+from promptls.graph.resolution.module_paths import resolve_prefix
 from promptls.graph.resolution.visible_names import TypeHierarchy, VisibleNames
 from promptls.index import RETURN_VALUE, UNCERTAIN
 from promptls.languages import PLAIN_TEXT, Language, language_named

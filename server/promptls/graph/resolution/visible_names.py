@@ -9,9 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 
-from promptls.graph.resolution.file_tables import FileSymbols, is_type_named_constructor
-from promptls.graph.resolution.module_paths import imported_elixir_modules, resolve_path, using_macro
-from promptls.graph.resolution.resolutions import (
+from promptls.graph.resolution.entities import (
     CERTAINTY,
     MAX_DEPTH,
     Entity,
@@ -21,6 +19,8 @@ from promptls.graph.resolution.resolutions import (
     Module,
     Resolution,
 )
+from promptls.graph.resolution.file_tables import FileSymbols, is_type_named_constructor
+from promptls.graph.resolution.module_paths import imported_elixir_modules, resolve_path, using_macro
 from promptls.index import OutlineRef
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 
