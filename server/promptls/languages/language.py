@@ -68,7 +68,7 @@ DeclarationSyntax = Literal[
 """Parser of variable declarations, see `index.syntax.type_hints`."""
 
 ReturnSyntax = Literal["", "arrow", "colon", "type_first", "zig", "go"]
-"""Position of the return type in a signature, see `graph.signatures`."""
+"""Position of the return type in a signature, see `graph.resolution.expression_types`."""
 
 ImplicitScope = Literal["", "folder", "package", "namespace", "module", "manifest"]
 """The files whose top-level names are visible without an import.
@@ -123,7 +123,7 @@ ImportResolution = (
     | PathImports
     | ClassImports
 )  # fmt: skip
-"""Import resolution: a generic one with its parameters, or the name of a resolver in `graph.imports.registry`."""
+"""Import resolution: a generic one with its parameters, or the name of a resolver in `graph.imports.language_resolvers`."""
 
 
 class Language(Struct, frozen=True, kw_only=True):

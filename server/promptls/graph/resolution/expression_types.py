@@ -169,6 +169,8 @@ def _split_list(text: str) -> list[str]:
     return [*out, text[start:]]
 
 
+# ---- expressions
+
 MAX_STEPS = 300
 """Maximum number of expressions resolved for one reference; bounds the time that one file can take."""
 

@@ -48,6 +48,10 @@ def common_segments(path: str, other: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], parts))
 
 
+# ---- definitions of a name
+
+# ---- extension methods
+
 _CSHARP_TYPES = LANGUAGES["csharp"].primitive_types
 _FAMILIES = {name: language.family for name, language in LANGUAGES.items() if language.family}
 
