@@ -278,6 +278,16 @@ def protocol_page() -> str:
         "request does not contain; `kinds` are the names of the fields, and the response is a Context with them. "
         "`complete: true` allows `promptls/complete` `{messages, maxTokens}`, answered by `{text}`, if the user's "
         "settings let the editor's language model interpret questions.",
+        "## List and read",
+        "`promptls/list` and `promptls/read` return a `text` for a language model, its `tokens`, and the `regions` in it; "
+        "[List and read](../explanation/list-and-read.md) describes both texts. The budget counts the whole text. The "
+        "first line of a text is about an index that is not complete, with the seconds that are left, and about files "
+        "that have changed since they were indexed, whose regions are not listed. A region of a list has a `number`, one "
+        "or more `ranges` and a `mark` (`test`, `docs`, `example`, `data` or empty); `found` counts the regions that the search "
+        "has found. `first` numbers the first region, for further lists of one conversation. A place of a read is `path`, "
+        "`path:10-60`, `path#Name` or `#Name`. Text that an earlier read of the same `session` has returned and that has "
+        "not changed since is one line and `repeated`, unless `again` is true. A region is `complete` if the budget has "
+        "not cut it. `problems` has one sentence for each place that cannot be read.",
         "## Team index",
         "If the settings name a team index, the results of `promptls/search` and of `promptls/graph` with a query have a "
         "field `team` `{hits, message}`. A hit has `repository`, `commit`, `age`, `path`, `range`, `kind`, `symbol`, "

@@ -11,7 +11,7 @@ import re
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -46,8 +46,8 @@ MAX_IMPORT_CHARACTERS = 200
 """Maximum characters of the line of imports."""
 MAX_RELATIONS = 3
 """Maximum number of definitions in one region whose relations are shown."""
-RELATIONS_S = 0.01
-"""Seconds of processor time for the relations of a read; those of later regions are left out, and the text says so."""
+RELATIONS_S = 0.05
+"""Seconds of processor time for the relations of a read, of which each takes 1 ms; later ones are left out."""
 CUT_TOKENS = 24
 """Tokens reserved for the line that names what is left out, without the path."""
 MAX_LISTED = 10
@@ -124,17 +124,20 @@ def read_places(
     renderer = Renderer(counter, context.snapshot.label, line_numbers=True)
     regions, problems = _resolve_places(places, context, renderer)
     view = graph() if regions else None
-    deadline = time.thread_time() + RELATIONS_S
+    known = [has_received(region.item.path, region.span, region.file.lines) for region in regions]
+    relations = iter(
+        _relations([region for region, is_known in zip(regions, known, strict=True) if not is_known], view)
+    )
     blocks = [
         _repeated(region, context)
-        if has_received(region.item.path, region.span, region.file.lines)
+        if is_known
         else _Block(
             region,
             _heading(region, context, renderer),
             _numbered(region, renderer, region.span),
-            _relations(region, view, deadline if i else math.inf),
+            next(relations),
         )
-        for i, region in enumerate(regions)
+        for region, is_known in zip(regions, known, strict=True)
     ]
     costs = count_all(counter, ["\n".join([block.head, *block.lines, block.tail, ""]) for block in blocks])
     shares = fair_shares(costs, budget - counter.count("\n\n".join(problems)))
@@ -321,34 +324,41 @@ def _imports_in_use(region: _Region) -> str:
     return f"imports {truncate_words(clean(text).lines[0], MAX_IMPORT_CHARACTERS)}" if text else ""
 
 
-def _relations(region: _Region, view: GraphView | None, deadline: float) -> str:
+def _relations(regions: Sequence[_Region], view: GraphView | None) -> list[str]:
+    """Return the relations of the definitions in each region, within `RELATIONS_S` after the first definition."""
     if view is None:
-        return "relations are not ready"
+        return ["relations are not ready"] * len(regions)
+    deadline = math.inf
+    texts: list[str] = []
+    for region in regions:
+        rows: list[str] = []
+        for i, name in _definitions(region, view):
+            if time.thread_time() > deadline:
+                rows.append("relations take longer; explain the symbol")
+                break
+            line = relation_line(view, (region.item.path, i))
+            rows += [clean(name + line).lines[0]] if line else []
+            deadline = min(deadline, time.thread_time() + RELATIONS_S)
+        texts.append("\n".join(rows))
+    return texts
+
+
+def _definitions(region: _Region, view: GraphView) -> list[tuple[int, str]]:
+    """Return index and prefix of the region's definition, or of the first functions in it."""
     entry = view.entry(region.item.path)
     outline = entry.outline if entry is not None else None
     if entry is None or outline is None or entry.content_hash != region.file.entry.content_hash:
-        return ""
-    found: list[str] = []
-    for i in _definitions(region, outline):
-        if time.thread_time() > deadline:
-            return "\n".join([*found, "relations take longer; explain the symbol"])
-        line = relation_line(view, (region.item.path, i))
-        name = "" if region.symbol is not None else f"{outline.symbols[i].qualified} "
-        if line:
-            found.append(clean(name + line).lines[0])
-    return "\n".join(found)
-
-
-def _definitions(region: _Region, outline: AnyOutline) -> list[int]:
-    """Return the index of the region's definition, or of the first definitions in it."""
+        return []
     if region.symbol is not None:
-        return [i for i, symbol in enumerate(outline.symbols) if symbol == region.symbol][:1]
-    inside = [
-        i
+        return [(i, "") for i, symbol in enumerate(outline.symbols) if symbol == region.symbol][:1]
+    if region.item.kind == "file":
+        return []
+    inside = (
+        (i, f"{symbol.qualified} ")
         for i, symbol in enumerate(outline.symbols)
         if symbol.kind in CALLABLE_KINDS and region.span.contains(symbol.span)
-    ]
-    return inside[:MAX_RELATIONS] if region.item.kind != "file" else []
+    )
+    return [*islice(inside, MAX_RELATIONS)]
 
 
 # ---------------------------------------------------------------- cuts
