@@ -57,6 +57,7 @@ def test_regions_of_changed_files_are_left_out_and_read_as_they_are_now(tmp_path
     found = read_places(["a.py#new", "a.py#old"], context_of(snapshot), counter(), 1000, lambda: None)
     assert "5\t    return os.name" in found.text
     assert len(found.problems) == 1
+    assert found.changed == 1
     Path(b).unlink()
     assert without_changed_files([item("kept", path=b)], snapshot) == ([], [b])
 

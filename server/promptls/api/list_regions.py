@@ -80,7 +80,7 @@ def list_regions(engine: Engine, params: protocol.ListParams, token: CancelToken
     return {
         "text": text,
         "tokens": counter.count(text),
-        "regions": [_encode_region(region, snapshot) for region in listed.regions],
+        "regions": _encode_regions(listed.regions, snapshot),
         "found": listed.found,
         "index": encode_index_state(state),
     }
@@ -157,13 +157,17 @@ def _nothing_found(params: protocol.ListParams, paths: Sequence[str] | None, sta
     return f"No regions found.{limited}"
 
 
-def _encode_region(region: ListedRegion, snapshot: Snapshot) -> Json:
-    return {
-        "number": region.number,
-        "uri": uri_of(region.path, snapshot.documents),
-        "path": snapshot.label(region.path),
-        "ranges": [encode_span(span) for span in region.spans],
-        "kind": region.kind,
-        "symbol": region.symbol,
-        "mark": region.mark,
-    }
+def _encode_regions(regions: Sequence[ListedRegion], snapshot: Snapshot) -> list[Json]:
+    places = {path: (uri_of(path, snapshot.documents), snapshot.label(path)) for path in {r.path for r in regions}}
+    return [
+        {
+            "number": region.number,
+            "uri": places[region.path][0],
+            "path": places[region.path][1],
+            "ranges": [encode_span(span) for span in region.spans],
+            "kind": region.kind,
+            "symbol": region.symbol,
+            "mark": region.mark,
+        }
+        for region in regions
+    ]

@@ -73,6 +73,7 @@ class ReadResult(Struct, frozen=True):
     tokens: int
     regions: tuple[ReadRegion, ...]
     problems: tuple[str, ...]  # one sentence for each place that cannot be read
+    changed: int  # files that have changed since they were indexed; the text is the present one, without relations
     received: tuple[ReceivedRegion, ...]  # what the reader knows afterwards
 
 
@@ -156,6 +157,7 @@ def read_places(
             for b in fitted
         ),
         tuple(problems),
+        len({region.item.path for region in regions if not _is_indexed(region, context.snapshot)}),
         tuple(
             ReceivedRegion(b.region.item.path, b.shown, hash_lines(b.region.file.lines, b.shown))
             for b in fitted
@@ -343,11 +345,16 @@ def _relations(regions: Sequence[_Region], view: GraphView | None) -> list[str]:
     return texts
 
 
+def _is_indexed(region: _Region, snapshot: Snapshot) -> bool:
+    """Return whether the index has the present text of a region's file."""
+    entry = snapshot.files.get(region.item.path)
+    return entry is not None and entry.content_hash in (b"", region.file.entry.content_hash)
+
+
 def _definitions(region: _Region, view: GraphView) -> list[tuple[int, str]]:
     """Return index and prefix of the region's definition, or of the first functions in it."""
-    entry = view.entry(region.item.path)
-    outline = entry.outline if entry is not None else None
-    if entry is None or outline is None or entry.content_hash != region.file.entry.content_hash:
+    outline = view.snapshot.outline(region.item.path)
+    if outline is None or not _is_indexed(region, view.snapshot):
         return []
     if region.symbol is not None:
         return [(i, "") for i, symbol in enumerate(outline.symbols) if symbol == region.symbol][:1]

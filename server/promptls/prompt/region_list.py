@@ -29,10 +29,10 @@ from promptls.util.lru import GenerationalCache
 from promptls.util.text.plural import plural
 
 LIST_BUDGET = 1900
-"""Default size of a list in tokens: about 130 regions, among which are three quarters of what a question needs."""
+"""Default size of a list in tokens: about 100 regions, among which are three quarters of what a question needs."""
 TOKENS_PER_ITEM = 3
-"""Tokens of the budget per item that is considered; a line has about 14 tokens, and merging removes some items."""
-TOKENS_PER_LINE = 14
+"""Tokens of the budget per item that is considered; a line has about 18 tokens, and merging removes some items."""
+TOKENS_PER_LINE = 18
 """Tokens of an average line with its share of the headings; the first guess of how many fit."""
 MARKED_SHARE, MIN_MARKED = 3, 5
 """At most one of three regions, or five of a short list, are marked: tests, documents, examples and data."""
@@ -53,6 +53,8 @@ MIN_ELIDED_FOLDERS, MIN_SAVED_CHARACTERS = 3, 150
 """Minimum number of folders that are left out, and of characters that this saves; it costs a line."""
 MIN_COPY_LINES = 3
 """Minimum number of lines of a region that is recognized as a copy; shorter ones are alike by chance."""
+MAX_COMPARED = 300
+"""Maximum number of regions that are compared with others; later ones seldom fit."""
 MAX_COPIES = 2
 """Maximum number of files with copies that are named."""
 MAX_MATCHED_LINES = 400
@@ -221,8 +223,8 @@ def _without_copies(
     first: dict[bytes, str] = {}
     copies: dict[str, set[str]] = defaultdict(set)
     kept: list[Item] = []
-    for item in items:
-        key = content_key(item) if len(item.span) >= MIN_COPY_LINES else b""
+    for i, item in enumerate(items):
+        key = content_key(item) if len(item.span) >= MIN_COPY_LINES and i < MAX_COMPARED else b""
         original = first.setdefault(key, item.path) if key else item.path
         if original == item.path:
             kept.append(item)
