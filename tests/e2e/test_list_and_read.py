@@ -65,6 +65,7 @@ def test_a_session_gets_unchanged_text_once(client: Client) -> None:
     [
         ("promptls/list", {"query": " "}, "query"),
         ("promptls/list", {"query": "x", "snippets": 99}, "snippets"),
+        ("promptls/list", {"query": "x", "first": 0}, "first"),
         ("promptls/list", {"query": "x", "budget": {"tokens": -1}}, "budget.tokens"),
         ("promptls/read", {"places": []}, "places"),
         ("promptls/read", {"places": ["a.py"], "budget": {"counter": "abacus"}}, "budget.counter"),

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from promptls.api.list_regions import first_line, matches_name, promote_names, without_changed_files
+from promptls.api.list_regions import (
+    first_line,
+    matches_name,
+    promote_names,
+    with_joined_names,
+    with_names,
+    without_changed_files,
+)
 from promptls.index.status import IndexState
 from promptls.model import Item, Origin, Span
 from promptls.prompt.read_code import read_places
@@ -45,6 +52,21 @@ def test_names_with_adjacent_words_of_a_short_query_come_first() -> None:
 
     assert order("fish completion install") == ["installFishCompletion", "fish_completion", "run", "completion_fish"]
     assert order("how is a fish completion file installed on a Mac") == [one.symbol for one in items]
+
+
+def test_a_short_query_names_definitions_of_three_words(tmp_path: Path) -> None:
+    snapshot = snapshot_of("-- a.py --\nclass NewsResourceEntity: ...\ndef news_feed_item(): ...\n", tmp_path)
+    assert with_joined_names(parse_query("news resource entity"), snapshot).names[0] == "newsresourceentity"
+    assert with_joined_names(parse_query("the news feed item"), snapshot).names[0] == "news_feed_item"
+    question = parse_query("how is a news resource entity stored in the database")
+    assert with_joined_names(question, snapshot) == question
+
+
+def test_names_of_a_list_are_candidates(tmp_path: Path) -> None:
+    snapshot = snapshot_of("-- a.py --\nclass NewsEntity: ...\ndef unrelated(): ...\n", tmp_path)
+    query = parse_query("cache eviction")
+    assert with_names(query, ("a.unrelated", "News*"), snapshot).names == ("a.unrelated", "newsentity", *query.names)
+    assert with_names(query, ("*",), snapshot) == query
 
 
 def test_regions_of_changed_files_are_left_out_and_read_as_they_are_now(tmp_path: Path) -> None:
