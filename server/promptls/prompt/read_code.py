@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.graph.graph import GraphView
-from promptls.graph.relation_line import relation_line
+from promptls.graph.relation_line import relation_line, short_path
 from promptls.index import Snapshot
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.mentions.context import ResolveContext
@@ -52,6 +52,7 @@ CUT_TOKENS = 24
 """Tokens reserved for the line that names what is left out, without the path."""
 MAX_LISTED = 10
 """Maximum number of names in a message."""
+_LISTED_LINES = re.compile(r"(?P<path>.+):(?P<lines>\d{1,9}(?:,\d{1,9})+)")
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -228,7 +229,14 @@ def _with_folders(path: str, snapshot: Snapshot) -> str:
 
 
 def split_place(text: str) -> tuple[str, tuple[Span, ...], str]:
-    """Return (path, lines, name) of a place; one of lines and name is empty."""
+    """Return (path, lines, name) of a place; one of lines and name is empty.
+
+    "a.py:10,20" are two lines, as in relations; in a mention, it is a range.
+    """
+    listed = _LISTED_LINES.fullmatch(text)
+    if listed is not None:
+        numbers = [max(1, int(digits)) for digits in listed["lines"].split(",")]
+        return listed["path"], tuple(Span(number - 1, number) for number in numbers), ""
     for match in re.finditer(r"[:#]", text):
         reference = parse_lines(text, match.start())
         if reference is not None and reference.end == len(text):
@@ -377,13 +385,13 @@ def _fit(block: _Block, share: int, context: ResolveContext, renderer: Renderer)
     A line names what is left out, the definition that it is in, and the place to read.
     """
     region, count = block.region, renderer.counter.count
-    label = one_line(context.snapshot.label(region.item.path))
+    label = one_line(short_path(context.snapshot, region.item.path))
     left = share - count(f"{block.head}\n{block.tail}\n") - CUT_TOKENS - count(label)
     members = _members(block, renderer)
     if members:
         lines = _first_fitting(members, left, renderer.counter)
         missing = f", {len(members) - len(lines)} more" if len(lines) < len(members) else ""
-        cut = f"… only definitions are shown{missing}; read {label}:FIRST-LAST or {label}#NAME"
+        cut = f"… only definitions are shown{missing}; read {label}#NAME or {label}:FIRST-LAST"
         return replace(block, lines=lines, cut=cut, cut_at=region.span.start)
     lines = _first_fitting(block.lines, left, renderer.counter)
     start = region.span.start
@@ -403,13 +411,11 @@ def _members(block: _Block, renderer: Renderer) -> list[str]:
     if outline is None:
         return []
     if region.symbol is not None:
-        spans = [Span(region.symbol.span.start, region.symbol.span.start + 1)]
-        spans += member_headers(region.file, region.symbol)
-        return (
-            [line for span in merge_spans(spans) for line in _numbered(region, renderer, span)]
-            if len(spans) > 1
-            else []
-        )
+        last = Span(region.symbol.span.end - 1, region.symbol.span.end)
+        own = [h for h in enclosing_headers(region.file, last, region.symbol) if region.span.contains(h)]
+        members = member_headers(region.file, region.symbol)
+        spans = merge_spans([*own, *members]) if members else ()
+        return [line for span in spans for line in _numbered(region, renderer, span)]
     if region.item.kind != "file":
         return []
     names = [s for s in outline.symbols if s.kind in TYPE_KINDS | CALLABLE_KINDS | {"section"} and s.name]
