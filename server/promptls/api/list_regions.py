@@ -30,6 +30,8 @@ from promptls.prompt.tokens import Counter
 from promptls.retrieval.query import Query
 from promptls.util.text.plural import plural
 
+SUMMARY_TOKENS = 36
+"""Maximum tokens of the line that counts the regions."""
 MAX_SNIPPET_LINES = 20
 """Maximum value of `snippets`; whole regions are read with promptls/read."""
 
@@ -69,7 +71,7 @@ def list_regions(engine: Engine, params: protocol.ListParams, token: CancelToken
             engine.workspace.touch(changed)
         state = engine.index.state()
         header = first_line(state, len(changed))
-        reserve = counter.count(header) + 16 if header else 16
+        reserve = SUMMARY_TOKENS + (counter.count(header) if header else 0)
         listed = lay_out(
             current,
             query,
@@ -81,6 +83,8 @@ def list_regions(engine: Engine, params: protocol.ListParams, token: CancelToken
             first_number=params.first,
         )
     summary = f"{len(listed.regions)} of {listed.found} regions"
+    if listed.hidden:
+        summary += f"; {listed.hidden} in tests, docs, examples and data are left out"
     if not listed.regions:
         summary = _nothing_found(params, paths, state)
     text = "\n".join(filter(None, [header, summary, listed.text]))
