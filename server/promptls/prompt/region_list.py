@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -59,6 +60,8 @@ MAX_COPIES = 2
 """Maximum number of files with copies that are named."""
 MAX_MATCHED_LINES = 400
 """Maximum number of lines of a region that are compared with the query."""
+MAX_LINE_CHARACTERS = 500
+"""Characters of a line that are checked for words."""
 MAX_CACHED_NOTES = 60_000
 """Notes of definitions that are cached, about 100 bytes each."""
 
@@ -258,7 +261,7 @@ class _Describer:
         self.snippet_lines = snippet_lines
         self.best: set[tuple[str, Span]] = set()  # regions with long notes
         self.elided = ""  # folders that `short` leaves out
-        self._matches = _query_pattern(query)
+        self._terms = tuple(term.lower() for term in query.terms if len(term) > 1)  # stems, so words may go on
         self._labels: dict[str, str] = {}
         self._lines: dict[str, SanitizedLines | None] = {}
         self._described: dict[tuple[str, Span], _Description] = {}
@@ -331,16 +334,15 @@ class _Describer:
         file = self._sources.read(path)
         if not isinstance(file, FileText):
             return -1
-        best, best_score = -1, -1.0
-        for at in range(span.start, min(span.end, len(file.lines), span.start + MAX_MATCHED_LINES)):
-            line = file.lines[at]
-            if _UNTELLING.fullmatch(line, 0, 500):
-                score = -0.5 if _WORD.search(line) else -1.0
-            else:
-                score = float(len({m.lower() for m in self._matches.findall(line)})) if self._matches else 0.0
-            if score > best_score:
-                best, best_score = at, score
-        return best
+        lines = file.lines[span.start : min(span.end, span.start + MAX_MATCHED_LINES)]
+        matched = _matches_by_line(lines, self._terms)
+        telling = (n for n in sorted(matched, key=lambda n: (-matched[n], n)) if not _is_untelling(lines[n]))
+        best = next(telling, None)
+        if best is None:
+            best = next((n for n, line in enumerate(lines) if not _is_untelling(line)), None)
+        if best is None:
+            best = next((n for n, line in enumerate(lines) if _WORD.search(line)), None)
+        return span.start + best if best is not None else -1
 
     def lines(self, path: str) -> SanitizedLines | None:
         """Return the sanitized lines of a file, None if it cannot be read."""
@@ -361,10 +363,25 @@ class _Describer:
         return [f"{n}\t{line}" for n, line in enumerate(lines[start:end], start + 1)]
 
 
-def _query_pattern(query: Query) -> re.Pattern[str] | None:
-    """Return a pattern of the search terms, longest first; they are stems, so words may go on."""
-    terms = sorted({term for term in query.terms if len(term) > 1}, key=lambda term: (-len(term), term))
-    return re.compile("|".join(map(re.escape, terms)), re.IGNORECASE) if terms else None
+def _is_untelling(line: str) -> bool:
+    """Return whether a line is an import or has no words."""
+    return _UNTELLING.fullmatch(line, 0, MAX_LINE_CHARACTERS) is not None
+
+
+def _matches_by_line(lines: Sequence[str], terms: Iterable[str]) -> dict[int, int]:
+    """Return the number of different terms in each line that has any; a search for one string is fast."""
+    text = "\n".join(lines).lower()
+    ends: list[int] = []
+    matched: dict[int, int] = defaultdict(int)
+    for term in terms:
+        at = text.find(term)
+        while at >= 0:
+            if not ends:
+                ends = [*accumulate(len(line.lower()) + 1 for line in lines)]
+            line = bisect_right(ends, at)
+            matched[line] += 1
+            at = text.find(term, ends[line])
+    return matched
 
 
 def _definition(outline: AnyOutline, item: Item) -> tuple[Chunk | None, Symbol | None]:
