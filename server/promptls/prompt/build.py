@@ -217,7 +217,8 @@ def build(
             explicit_reserve=profile.packing.explicit_reserve,
         )
         first_rank = len(packing_candidates) + len(implicit_candidates)
-        shows_map = profile.gathering.by_task and not message_only and bool(candidates.items)
+        is_exact = task.retrieval != "all" or candidates.as_outlines
+        shows_map = profile.gathering.by_task and not message_only and not is_exact and bool(candidates.items)
         map_budget = _map_budget(options.budget) if shows_map else 0
         reserve = 0 if explicit_items else map_budget  # what is mentioned is not cut for the map
         packed = team_context.pack_with_team(pack_local, team, options.budget - frame - reserve, first_rank, renderer)
@@ -378,7 +379,8 @@ def _region_map(
     if budget < MIN_MAP_TOKENS:
         return ""
     shown = _shown_spans(packed)
-    rest = [item for item in retrieved if subtract_spans([item.span], sorted(shown.get(item.path, ())))]
+    regions = (item for item in retrieved if item.kind != "file")
+    rest = [item for item in regions if subtract_spans([item.span], sorted(shown.get(item.path, ())))]
     return list_regions(rest, query, context.sources, counter, budget - MAP_FRAME_TOKENS).text
 
 

@@ -94,6 +94,7 @@ class _Description(Struct, frozen=True):
     name: str
     note: str  # with its separator; "" without one
     is_whole: bool  # whether the region is a whole definition
+    is_telling: bool = True  # False for imports beside other code
 
 
 class RegionList(Struct, frozen=True):
@@ -300,7 +301,12 @@ class _Describer:
         outline = self._snapshot.outline(item.path)
         chunk, symbol = _definition(outline, item) if outline is not None else (None, None)
         if outline is None or symbol is None:
-            return _Description(_shown_name(item.symbol), self._matching_note(item), is_whole=False)
+            at, file = self.best_line(item.path, item.span), self._sources.read(item.path)
+            is_only = outline is None or len(outline.chunks) < 2
+            is_telling = is_only or not isinstance(file, FileText) or at < 0 or not _is_untelling(file.lines[at])
+            return _Description(
+                _shown_name(item.symbol), self._matching_note(item), is_whole=False, is_telling=is_telling
+            )
         is_whole = item.span.start <= symbol.span.start and symbol.span.end <= item.span.end
         if symbol.kind in TITLED_KINDS and symbol.kind != "test":
             name = symbol.qualified if symbol.kind == "key" else symbol.name
@@ -444,6 +450,8 @@ def _group(items: Sequence[Item], describer: _Describer, first_number: int) -> t
     """Return the regions in the order of the list: folders and files by their best region, then by line."""
     folders: dict[str, dict[str, list[Item]]] = {}
     for item in items:
+        if not describer.describe(item).is_telling:
+            continue
         folder = describer.label(item.path).rpartition("/")[0]
         folders.setdefault(folder, {}).setdefault(item.path, []).append(item)
     regions: list[ListedRegion] = []
