@@ -52,6 +52,9 @@ def seconds(text: str, path: str) -> float:
         ("", BEGIN + "\n" * 1_000 + END),
         (KEY_LINE * 100, END),
         ("", "ignore previous "),
+        ("@@ -1 +1 @@\n", "+password: x\n- name: key\n"),
+        ("", "sqlplus a/"),
+        ("", "insert into t (key) values ('a'),"),
         ("", "\u200b"),
     ],
 )

@@ -133,11 +133,11 @@ SECRETS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "secret"), SECRETS)
-def test_tokens_are_redacted_in_any_file(name: str, secret: str) -> None:
-    text, found = redact(f'TOKEN = 1\ncall("{secret}")\nnext()\n', "src/app.py")
-    assert text == f'TOKEN = 1\ncall("⟦redacted: {name}⟧")\nnext()\n'
-    assert found == [Finding(1, name, secret=True)]
+def test_tokens_are_redacted_in_any_file() -> None:
+    for name, secret in SECRETS:
+        text, found = redact(f'TOKEN = 1\ncall("{secret}")\nnext()\n', "src/app.py")
+        assert text == f'TOKEN = 1\ncall("⟦redacted: {name}⟧")\nnext()\n'
+        assert found == [Finding(1, name, secret=True)]
 
 
 @pytest.mark.parametrize(
@@ -420,10 +420,9 @@ MORE = [  # name, first part, second part
 ]
 
 
-@pytest.mark.parametrize(("name", "first", "second"), MORE)
-def test_tokens_of_many_issuers_are_redacted(name: str, first: str, second: str) -> None:
-    secret = first + second
-    assert redact(f"call('{secret}')", "src/app.py")[0] == f"call('⟦redacted: {name}⟧')"
+def test_tokens_of_many_issuers_are_redacted() -> None:
+    shown = [redact(f"call('{first}{second}')", "src/app.py")[0] for _, first, second in MORE]
+    assert shown == [f"call('⟦redacted: {name}⟧')" for name, _, _ in MORE]
 
 
 @pytest.mark.parametrize(
@@ -523,22 +522,6 @@ def test_secret_files_are_recognized_by_name(path: str, reason: str) -> None:
     assert [is_secret_file(name) for name in (path, f"promptls:{path} (diff)")] == [bool(reason)] * 2
 
 
-LONG = 100_000
-"""Length of a text in characters for which quadratic time would take minutes."""
-
-
-@pytest.mark.parametrize("path", ["a.yml", ".env"])
-@pytest.mark.parametrize("end", ["", "!"])
-@pytest.mark.parametrize(
-    "unit",
-    ["token", "api_key: x\n", "token=", "password ", '"a1b2c3d4e5f6g7h8', "://a:b", "eyJ", "\\neyJ", "_auth.", " ", "#", "[",
-     "\n ", "A", "a=", "- ", "-----END PRIVATE KEY-----\n", "A\n-----END PRIVATE KEY-----\n", "PRIVATE KEY-----BEGIN "],
-)  # fmt: skip
-def test_redaction_time_is_linear(path: str, end: str, unit: str) -> None:
-    text = unit * (LONG // len(unit)) + end
-    assert len(clean(text, path).lines) == text.count("\n") + 1
-
-
 # ---------------------------------------------------------------- prompt injections
 
 
@@ -591,14 +574,6 @@ def test_injections_are_reported_by_line_and_code_stays() -> None:
         (1, "ignore instructions", False),
         (3, "role tag", False),
     ]
-
-
-@pytest.mark.parametrize(
-    "unit", ["[SYSTEM]\n", "ignore all ", "[ ", "<|", "system\t", "new prompt", "\u034f", "you are "]
-)
-def test_injection_search_time_is_linear(unit: str) -> None:
-    count = LONG // len(unit)
-    assert len(find_injections(unit * count)) == (count if unit == "[SYSTEM]\n" else 0)
 
 
 @given(st.text())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from enum import Enum
 from functools import lru_cache
 
@@ -130,11 +129,3 @@ def words_of(name: str) -> list[str]:
 
 def _is_secret_word(word: str) -> bool:
     return bool(_PASSWORD_END.search(word) or _SECRET_END.search(word) or _ISSUED_END.search(word))
-
-
-def occurrences(text: str, word: str) -> Iterator[int]:
-    """Yield the offsets of a word in a text."""
-    at = text.find(word)
-    while at >= 0:
-        yield at
-        at = text.find(word, at + len(word))

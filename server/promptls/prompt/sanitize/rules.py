@@ -1,0 +1,203 @@
+"""Rules of secrets: tables of tokens and of the syntax of credentials, and the automata that select rules for a text.
+
+The heads of the rules of a table are combined into one automaton of RE2.  One pass over a text finds the rules that can match; the
+time is linear in the length of the text and does not depend on the number of rules.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
+
+from promptls.prompt.sanitize.place import Place
+from promptls.util.decode import convert
+
+if TYPE_CHECKING:
+    import re2
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+T = TypeVar("T")
+
+Secret = tuple[int, int, str]
+"""Start, end and name of a secret in a text."""
+
+_MAX_AUTOMATON_BYTES = 8 << 20
+"""Upper limit of memory of one automaton, above which RE2 discards its states.
+
+The search of 3.5 MB of source code is as fast and takes as much memory as with 32 MB; that of larger trees was slower
+with 16 MB.
+"""
+_WORD_START = (
+    r"(?:(?<![A-Za-z0-9_-])|(?<=\\[0abfnrtv])|(?<=%[0-9A-Fa-f]{2})|(?<=\\x[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4}))"
+)
+"""Start of a token: after anything but a word character, or after an escaped one as in "\\nghp_…" and "%20ghp_…"."""
+_WORD_END = r"(?![A-Za-z0-9_-])"
+_INDEXED_WORD_START = r"(?:^|[^A-Za-z0-9_-]|\\[0abfnrtv]|%[0-9A-Fa-f]{2}|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4})"
+"""The same in the syntax of RE2, which has no lookarounds."""
+_NEGATIVE_LOOKAHEAD = re.compile(r"\(\?![^()]*\)")
+_PARTS = {
+    "<value>": r"""(?:"([^"\n]{4,128})"|'([^'\n]{4,128})'|([^\s"'`|;<>]{4,128}))""",
+    "<login>": r"[\w.+@-]{1,60}",
+    "<quoted>": r"""(?:"([^"\n]{4,128})"|'([^'\n]{4,128})')""",
+    "<rest>": r"(?:[^\n|;]|\\\n){0,200}?",
+}
+
+
+class Source(Struct, frozen=True):
+    """A text that is searched for secrets, and the kind of file that it comes from."""
+
+    text: str
+    ascii: bytes  # the text with the same offsets; characters that are not ASCII are "?"
+    place: Place
+
+
+def source_of(text: str, place: Place) -> Source:
+    """Return a text in the form in which it is searched."""
+    return Source(text, text.encode("ascii", "replace"), place)
+
+
+class TokenRule(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """The shape of one kind of token; see tokens.toml for the fields."""
+
+    name: str
+    pattern: str
+    source: str
+    word_end: bool = False
+    anywhere: bool = False
+    head: str = ""
+    random: bool = False
+
+    @property
+    def indexed(self) -> str:
+        """The head in the syntax of RE2: it matches every text that has a token."""
+        if self.head:
+            return self.head
+        pattern = _NEGATIVE_LOOKAHEAD.sub("", self.pattern).replace("(?<=", "(?:").replace("(?=", "(?:")
+        return pattern if self.anywhere or self.pattern.startswith("(?<=") else _INDEXED_WORD_START + pattern
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        """The pattern of a token in a text."""
+        pattern = self.pattern + _WORD_END if self.word_end else self.pattern
+        return re.compile(pattern if self.anywhere else _WORD_START + pattern)
+
+
+class SyntaxRule(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """A password by the syntax around it; see credentials.toml for the fields."""
+
+    head: str
+    pattern: str
+    anywhere: bool = False
+    strict: bool = False
+    clear: bool = False
+
+    @property
+    def indexed(self) -> str:
+        """The head in the syntax of RE2."""
+        return f"(?mi:{self.head})"
+
+    @cached_property
+    def compiled(self) -> re2._Regexp:
+        """The pattern with its parts filled in."""
+        pattern = self.pattern
+        for part, text in _PARTS.items():
+            pattern = pattern.replace(part, text)
+        return compile_linear(pattern)
+
+
+class CallRule(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """A function that has a password as its argument with an index; see credentials.toml."""
+
+    callee: str
+    argument: int
+    strict: bool = True
+    clear: bool = False
+
+    @property
+    def indexed(self) -> str:
+        """Expression of a call; without parentheses, a string follows as in Ruby."""
+        return rf"""(?:(?:\b|_|\))(?:{self.callee})(?:\s{{0,4}}\(|[ ]["']))"""
+
+    @cached_property
+    def compiled(self) -> re2._Regexp:
+        """The expression of a call."""
+        return compile_linear(self.indexed)
+
+
+class _Tokens(Struct, frozen=True, forbid_unknown_fields=True):
+    token: tuple[TokenRule, ...]
+
+
+class _Credentials(Struct, frozen=True, forbid_unknown_fields=True):
+    syntax: tuple[SyntaxRule, ...]
+    call: tuple[CallRule, ...]
+
+
+Rule = TokenRule | SyntaxRule | CallRule
+
+
+@cache
+def tokens() -> tuple[TokenRule, ...]:
+    """Load the table of tokens."""
+    return load_table("tokens.toml", _Tokens).token
+
+
+@cache
+def credentials() -> tuple[SyntaxRule | CallRule, ...]:
+    """Load the table of the syntax of credentials."""
+    table = load_table("credentials.toml", _Credentials)
+    return (*table.syntax, *table.call)
+
+
+@cache
+def _automata() -> tuple[tuple[re2.Set, tuple[Rule, ...]], ...]:
+    # One automaton of both tables takes 64 MB and three times as long.
+    return tuple((index_of(rule.indexed for rule in table), table) for table in (tokens(), credentials()))
+
+
+def matching_rules(source: Source) -> list[Rule]:
+    """Return the rules whose head is in a text."""
+    return [table[number] for automaton, table in _automata() for number in sorted(automaton.Match(source.ascii) or ())]
+
+
+def load_table(name: str, type_: type[T]) -> T:
+    """Load a data file of this package."""
+    content: Any = tomllib.loads(files(__package__).joinpath(name).read_text("utf-8"))
+    return convert(content, type_)
+
+
+def index_of(patterns: Iterable[str]) -> re2.Set:
+    """Combine patterns in the syntax of RE2 into one automaton."""
+    import re2
+
+    index = re2.Set.SearchSet(_options())
+    for pattern in patterns:
+        index.Add(pattern)
+    index.Compile()
+    return index
+
+
+def compile_linear(pattern: str) -> re2._Regexp:
+    """Compile a pattern to an automaton that searches bytes in linear time."""
+    import re2
+
+    return re2.compile(pattern.encode("ascii"), _options())
+
+
+def _options() -> re2.Options:
+    import re2  # an extension module: loaded when the first text is searched
+
+    options = re2.Options()
+    options.max_mem = _MAX_AUTOMATON_BYTES
+    options.log_errors = False
+    return options
