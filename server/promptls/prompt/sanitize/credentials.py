@@ -21,6 +21,7 @@ from promptls.prompt.sanitize.rules import (
     TokenRule,
     compile_linear,
     matching_rules,
+    word_set,
 )
 from promptls.prompt.sanitize.values import (
     is_basic_login,
@@ -204,16 +205,6 @@ def _string_arguments(text: str, start: int, *, closed: bool) -> Iterator[tuple[
         before = part[0]
 
 
-_LOGIN_WORDS = frozenset(
-    "login logon signin signon authenticate authentication auth authorize credential credentials cred creds passwd password".split()
-)
-"""Words of the name of a call or a list that has a user and a password."""
-_CONNECTION_WORDS = frozenset(
-    "connect connection connector conn open dial session client database db account user broker pool".split()
-)
-"""Words of the name of a call that has a password among other arguments."""
-_UNLOCK_WORDS = frozenset("unlock sendline decrypt".split())
-"""Words of the name of a call that can have a password as its only argument."""
 _PAIRS = (("log", "in"), ("log", "on"), ("sign", "in"), ("sign", "on"))
 """Names of a login that are spelled as two words."""
 _HEAD = (
@@ -223,8 +214,6 @@ _HEAD = (
     r"""(?:\s?\(|[ \t]["']|["']?\]?[ \t]{0,8}(?::[ \t]?\w{1,24}(?:\[\])?[ \t]{0,2})?(?:=>|:=|=|:|<-)[ \t]{0,4}(?:new[ ])?(?:\[\d{0,2}\])?[\w.:<>]*(?:\[\]|!)?[ ]?[(\[{])"""
 )
 """A name with a keyword, and the parenthesis or the quote that starts its arguments, in the syntax of RE2."""
-_MAKERS = frozenset("new open create of from start build builder make init load run attempt call".split())
-"""Last words of a call whose receiver names what it does: `Session::open(…)`."""
 _CHARACTERS = re.compile(r'"([^"\\\s]{8,128})"\.toCharArray\(\)')
 """A Java string that is converted to characters, which is usual for passwords only."""
 _STRING = re.compile(r"""["'`][^"'`\s\\]{8,128}["'`\\]""")
@@ -261,14 +250,14 @@ def _first_password(text: str, start: int, end: int) -> int | None:
     name = text[start:end].replace("::", ".").replace("->", ".")
     parts = re.split(r"[^\w.]", name)[0].split(".")
     words = words_of(parts[-1])
-    if len(parts) > 1 and not _MAKERS.isdisjoint(words):
+    if len(parts) > 1 and not word_set("makers").isdisjoint(words):
         words += words_of(parts[-2])
     is_call = text[end - 1] == "("
-    if not _UNLOCK_WORDS.isdisjoint(words):
+    if not word_set("unlocks").isdisjoint(words):
         return 0
-    if not _LOGIN_WORDS.isdisjoint(words) or any(pair in pairwise(words) for pair in _PAIRS):
+    if not word_set("logins").isdisjoint(words) or any(pair in pairwise(words) for pair in _PAIRS):
         return 1
-    return 1 if (is_call or text[end - 1] in "\"'") and not _CONNECTION_WORDS.isdisjoint(words) else None
+    return 1 if (is_call or text[end - 1] in "\"'") and not word_set("connections").isdisjoint(words) else None
 
 
 def _is_argument(value: str, source: Source) -> bool:

@@ -68,17 +68,8 @@ _NEXT_LINE = re.compile(  # of Kubernetes, Terraform and CloudFormation
     r"""[ \t]*["']?(?:value|default)["']?[ \t]{0,16}[:=][ \t]*["']?(?P<value>[^\s"'⟦⟧]{6,400})""",
     re.IGNORECASE,
 )
-_SEPARATOR_AND_VALUE = (
-    r"""(?:\\?["'`]?\]?[ \t]{0,16}(?:"""
-    r"""(?::[ \t]?&?(?:'static[ \t])?[A-Za-z][\w.<>\[\]?]{0,24}[ \t]{0,4}|\{[^{}\n]{0,24}\}[ \t]{0,4})?"""
-    r"""(?:=>|:=|:-|\|\|=?|\?\?=?|\?:|={1,3}|:|<-|>)(?:<quoted>|[^\s"'`]{6}|[ \t]{1,32}[^\s"'`]{<bare>})"""
-    r"""|[({][ \t]*["'])"""
-    r"""|["']?,<quoted>|["'],[^()\n]{1,80}default[ ]?=|["'][ \t]?(?:(?:value|content|default)[ \t]?=|[^<>\n]{0,40}>)|["'`\]]{0,2}[ \t]{1,16}[NE]?["']"""
-    r"""|["':=, \t]{0,16}\r?\n[ \t]*["']?(?i:type|description|sensitive|nullable|noecho|value|default)"""
-    r"""|["':= \t]{0,16}\{[ \t]*(?:\r?\n|["']?value))"""
-).replace("<quoted>", r"""[ \t]{0,32}[bruBRUfNE@&]{0,2}(?:[\w.:]{1,40}\([ \t]?)?\\?["'`][^\n]{6}""")
-"""A superset of what the patterns above match, in the syntax of RE2: few of the names in code have a value."""
-_MIN_EXPRESSION_CHARACTERS = 16  # of a value in code that has no quotes: it must be random
+_SEPARATOR = r"""(?:[\\"'`\]]{0,3}[ \t]{0,16}(?:[:=<>(){|?,]|[NE]?["']|\r?\n))"""
+"""The start of what the patterns above match, in the syntax of RE2."""
 _INLINE_OBJECT = re.compile(
     r"""["']?[ \t]*[:=][ \t]*\{[ \t]*["']?value["']?[ \t]*[:=][ \t]*["']([^\s"'⟦⟧]{6,400})(?=["'])"""
 )
@@ -122,8 +113,7 @@ def find_named_values(source: Source) -> Iterator[Secret]:
 def _candidates(in_code: bool) -> re2._Regexp:
     """Return the expression of a name with what can be a value after it; the value is checked afterwards."""
     keywords = "|".join(KEYWORDS if in_code else KEYWORDS + RARE_KEYWORDS)
-    tail = _SEPARATOR_AND_VALUE.replace("<bare>", str(_MIN_EXPRESSION_CHARACTERS if in_code else 6))
-    return compile_linear(rf"(?i:{keywords})[\w-]{{0,72}}(?:\.[A-Za-z_]\w{{0,24}}){{0,3}}" + tail)
+    return compile_linear(rf"(?i:{keywords})[\w-]{{0,72}}(?:\.[A-Za-z_]\w{{0,24}}){{0,3}}" + _SEPARATOR)
 
 
 def _values_of_name(text: str, at: int, end: int, place: Place) -> Iterator[Secret]:

@@ -170,6 +170,19 @@ def matching_rules(source: Source) -> list[Rule]:
     return [table[number] for automaton, table in _automata() for number in sorted(automaton.Match(source.ascii) or ())]
 
 
+@cache
+def word_table() -> dict[str, str | list[str]]:
+    """Load the table of words; a text has words with blanks between them."""
+    return load_table("words.toml", dict[str, str | list[str]])
+
+
+@cache
+def word_set(name: str) -> frozenset[str]:
+    """Return a set of words of the table."""
+    entry = word_table()[name]
+    return frozenset(entry.split() if isinstance(entry, str) else entry)
+
+
 def load_table(name: str, type_: type[T]) -> T:
     """Load a data file of this package."""
     content: Any = tomllib.loads(files(__package__).joinpath(name).read_text("utf-8"))
