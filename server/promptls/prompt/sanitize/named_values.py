@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from promptls.prompt.sanitize.names import KEYWORDS, RARE_KEYWORDS, NameKind, name_kind
+from promptls.prompt.sanitize.names import NameKind, name_kind
 from promptls.prompt.sanitize.place import Place
-from promptls.prompt.sanitize.rules import Secret, Source, compile_linear, index_of
+from promptls.prompt.sanitize.rules import Secret, Source, compile_linear, matching_fields
 from promptls.prompt.sanitize.values import (
     is_basic_login,
     is_chosen_key,
@@ -112,7 +112,7 @@ def find_named_values(source: Source) -> Iterator[Secret]:
 @cache
 def _candidates(in_code: bool) -> re2._Regexp:
     """Return the expression of a name with what can be a value after it; the value is checked afterwards."""
-    keywords = "|".join(KEYWORDS if in_code else KEYWORDS + RARE_KEYWORDS)
+    keywords = "<keyword>" if in_code else "<keyword>|<rare_keyword>"
     return compile_linear(rf"(?i:{keywords})[\w-]{{0,72}}(?:\.[A-Za-z_]\w{{0,24}}){{0,3}}" + _SEPARATOR)
 
 
@@ -283,45 +283,13 @@ def _end_of_name(text: str, at: int) -> int:
 
 # ---------------------------------------------------------------- fields next to each other
 
-_SIBLING_NAME = rf"(?P<name>[\w ./:-]{{0,60}}(?i:{'|'.join(KEYWORDS + RARE_KEYWORDS)})[\w ./:-]{{0,40}})"
-_VALUE = r"""(?P<value>[^\s"'`<>]{6,400})"""
-_NAME_FIELD = (
-    r"""["']?(?i:name|key|id|option_?name|parameter_?key|variable|env|field|property)["']?\s{0,4}[:=]\s{0,4}"""
-)
-_VALUE_FIELD = r"""["']?(?i:value|content|default|parameter_?value|(?:initial|current|default|string)_?value)["']?\s{0,4}[:=]\s{0,4}"""
-_OTHER_FIELDS = (
-    r"""(?:["']?(?i:type|description|enabled|secure|secret|sensitive|slot_?setting|scope|disabled|id|required)["']?"""
-    r"""\s{0,4}[:=]\s{0,4}[^,\n]{1,80},?\s{1,80}){0,3}"""
-)
-_BETWEEN = r"""["']?[ \t]{0,4}[,;]?\s{1,80}"""
-
-_SIBLINGS = (
-    rf"""{_NAME_FIELD}["']?{_SIBLING_NAME}{_BETWEEN}{_OTHER_FIELDS}{_VALUE_FIELD}["']?{_VALUE}""",
-    rf"""{_NAME_FIELD}["']{_SIBLING_NAME}["'],{_VALUE_FIELD}["']{_VALUE}["']""",
-    rf"""{_VALUE_FIELD}["']{_VALUE}["'][ \t]{{0,4}},?\s{{0,80}}{_OTHER_FIELDS}{_NAME_FIELD}["']{_SIBLING_NAME}["']""",
-    rf"""<(?:[\w-]{{0,24}}(?i:name)|key|id)>\s{{0,40}}{_SIBLING_NAME}\s{{0,40}}</[\w-]{{1,32}}>\s{{1,80}}<(?:[\w-]{{0,24}}(?i:value)|string|data)>\s{{0,40}}{_VALUE}\s{{0,40}}</""",
-    rf"""<{_SIBLING_NAME}>\s{{0,80}}<(?i:value)>{_VALUE}</""",
-)  # fmt: skip
-"""Fields of JSON, YAML and TOML in both orders, attributes and elements of XML, in the syntax of RE2."""
-
-
-@cache
-def _sibling_index() -> re2.Set:
-    return index_of(pattern.replace("?P<name>", "?:").replace("?P<value>", "?:") for pattern in _SIBLINGS)
-
-
-@cache
-def _sibling(number: int) -> re2._Regexp:
-    return compile_linear(_SIBLINGS[number])
-
 
 def find_sibling_values(source: Source) -> Iterator[Secret]:
     """Yield the values of secrets that have their name in a field before or after them."""
     text = source.text
-    for number in sorted(_sibling_index().Match(source.ascii) or ()):
-        pattern = _sibling(number)
-        value, name = pattern.groupindex[b"value"], pattern.groupindex[b"name"]
-        for match in pattern.finditer(source.ascii):
+    for rule in matching_fields(source):
+        value, name = rule.compiled.groupindex[b"value"], rule.compiled.groupindex[b"name"]
+        for match in rule.compiled.finditer(source.ascii):
             first, last = match.span(value)
             start, end = match.span(name)
             if is_secret_literal(text[first:last], text[start:end].strip(" ./:-"), source.place):
@@ -331,13 +299,13 @@ def find_sibling_values(source: Source) -> Iterator[Secret]:
 # ---------------------------------------------------------------- columns
 
 _INSERT = (
-    rf"(?i:insert\s[\w\s]{{0,20}}into\s+[\w.`\"\[\]]{{1,80}}\s*\((?P<columns>[^()]{{0,600}}(?:{'|'.join(KEYWORDS)})[^()]{{0,600}})\)"
+    r"(?i:insert\s[\w\s]{0,20}into\s+[\w.`\"\[\]]{1,80}\s*\((?P<columns>[^()]{0,600}(?:<keyword>)[^()]{0,600})\)"
     r"\s*values\s*)\("
 )
 """The columns of an SQL statement and the start of its first row, in the syntax of RE2."""
 _CELL = r"[ \t]*[\"'`*]*[\w .-]*[\"'`*]*[ \t]*"
 _HEADER = (
-    rf"(?mi)^{_CELL}(?:[|,;\t]{_CELL})*(?:{'|'.join(KEYWORDS)})[\w -]{{0,12}}[\"'`*]*[ \t]*"
+    rf"(?mi)^{_CELL}(?:[|,;\t]{_CELL})*(?:<keyword>)[\w -]{{0,12}}[\"'`*]*[ \t]*"
     rf"(?:[|,;\t]{_CELL})*\r?\n"
 )
 """A line of short cells, one of which has the name of a secret, in the syntax of RE2."""

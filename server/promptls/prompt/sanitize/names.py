@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from promptls.prompt.sanitize.rules import word_set
+from promptls.prompt.sanitize.rules import with_parts, word_set
 
 
 class NameKind(Enum):
@@ -19,33 +19,10 @@ class NameKind(Enum):
     REFERENCE = "reference"  # the name, place or type of a secret
 
 
-FOREIGN_KEYWORDS = (
-    "kennwort", "geheim", "senha", "contrase", "motdepasse", "mdp", "wachtwoord", "losenord", "adgangskode", "haslo",
-    "heslo", "salasana", "parola", "jelszo", "sifre",
-)  # fmt: skip
-"""Words for "password" in other languages that do not have "pass" in them."""
-KEYWORDS = (
-    "pass",
-    "pwd",
-    r"pw\b",
-    r"pw_",
-    "psw",
-    "secret",
-    "token",
-    "cred",
-    "auth",
-    "key",
-    r"(?:\b|_)(?:sk|priv)\b",
-    *FOREIGN_KEYWORDS,
-)
-"""Parts of the names of secrets in the syntax of RE2, in any case; the name of a secret in code has one of them."""
-RARE_KEYWORDS = ("psk", "sessid", "sessionid")
-"""Parts of the names of secrets in settings, commands and logs."""
-
 _WORD = re.compile(r"[A-Z]+(?![a-zß-ÿ])|[A-Z]?[a-zß-ÿ]+")
-_PASSWORD_END = re.compile(
+_PASSWORD_END = (
     r"(?:passw(?:or)?d|pass(?:phrase|code|wort|ord)|contraseña|contrasena|pwd|psw)s?$"
-    rf"|(?:{'|'.join(FOREIGN_KEYWORDS)})$"
+    r"|(?:<foreign>)$"
     r"|^(?:pw|psk|passe|bindpw|(?:|require|store|key|ssh|user|db|admin|root|smtp|mail|ftp|become|my|pg|redis|mongo|sudo|remote|local|imap|proxy|bind|cert|login|auth)pass|authtok|rootpw)$"
 )
 _SECRET_END = re.compile(r"secrets?$")
@@ -54,6 +31,11 @@ _ISSUED_END = re.compile(
     r"|(?:api|access|private|secret|auth|account|license|encryption)keys?$"
 )
 _KEY_WORDS = re.compile(r"(?:api|access|private|secret|client|signing|encryption)_keys?(?:_|$)")
+
+
+@cache
+def _password_end() -> re.Pattern[str]:
+    return re.compile(with_parts(_PASSWORD_END))
 
 
 @lru_cache(maxsize=4096)
@@ -69,7 +51,7 @@ def name_kind(name: str) -> NameKind:
         return NameKind.REFERENCE
     if last == "pass" and before in word_set("passes"):
         return NameKind.REFERENCE
-    if _PASSWORD_END.search(last) or (last in ("word", "phrase", "code") and before in ("pass", "secret")):
+    if _password_end().search(last) or (last in ("word", "phrase", "code") and before in ("pass", "secret")):
         return NameKind.PASSWORD
     if _SECRET_END.search(last):
         return NameKind.SECRET
@@ -89,4 +71,4 @@ def words_of(name: str) -> list[str]:
 
 
 def _is_secret_word(word: str) -> bool:
-    return bool(_PASSWORD_END.search(word) or _SECRET_END.search(word) or _ISSUED_END.search(word))
+    return bool(_password_end().search(word) or _SECRET_END.search(word) or _ISSUED_END.search(word))

@@ -45,12 +45,7 @@ _WORD_END = r"(?![A-Za-z0-9_-])"
 _INDEXED_WORD_START = r"(?:^|[^A-Za-z0-9_-]|\\[0abfnrtv]|%[0-9A-Fa-f]{2}|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4})"
 """The same in the syntax of RE2, which has no lookarounds."""
 _NEGATIVE_LOOKAHEAD = re.compile(r"\(\?![^()]*\)")
-_PARTS = {
-    "<value>": r"""(?:"([^"\n]{4,128})"|'([^'\n]{4,128})'|([^\s"'`|;<>]{4,128}))""",
-    "<login>": r"[\w.+@-]{1,60}",
-    "<quoted>": r"""(?:"([^"\n]{4,128})"|'([^'\n]{4,128})')""",
-    "<rest>": r"(?:[^\n|;]|\\\n){0,200}?",
-}
+_PART = re.compile(r"(?<!\?P)<([a-z_]+)>")
 
 
 class Source(Struct, frozen=True):
@@ -108,11 +103,8 @@ class SyntaxRule(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @cached_property
     def compiled(self) -> re2._Regexp:
-        """The pattern with its parts filled in."""
-        pattern = self.pattern
-        for part, text in _PARTS.items():
-            pattern = pattern.replace(part, text)
-        return compile_linear(pattern)
+        """The pattern in the syntax of RE2."""
+        return compile_linear(self.pattern)
 
 
 class CallRule(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
@@ -134,6 +126,22 @@ class CallRule(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         return compile_linear(self.indexed)
 
 
+class FieldRule(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """A value with its name in another field; see credentials.toml."""
+
+    pattern: str
+
+    @property
+    def indexed(self) -> str:
+        """The pattern without the names of its groups."""
+        return self.pattern.replace("?P<name>", "?:").replace("?P<value>", "?:")
+
+    @cached_property
+    def compiled(self) -> re2._Regexp:
+        """The pattern in the syntax of RE2."""
+        return compile_linear(self.pattern)
+
+
 class _Tokens(Struct, frozen=True, forbid_unknown_fields=True):
     token: tuple[TokenRule, ...]
 
@@ -141,6 +149,8 @@ class _Tokens(Struct, frozen=True, forbid_unknown_fields=True):
 class _Credentials(Struct, frozen=True, forbid_unknown_fields=True):
     syntax: tuple[SyntaxRule, ...]
     call: tuple[CallRule, ...]
+    field: tuple[FieldRule, ...]
+    parts: dict[str, str]
 
 
 Rule = TokenRule | SyntaxRule | CallRule
@@ -153,21 +163,38 @@ def tokens() -> tuple[TokenRule, ...]:
 
 
 @cache
-def credentials() -> tuple[SyntaxRule | CallRule, ...]:
-    """Load the table of the syntax of credentials."""
-    table = load_table("credentials.toml", _Credentials)
-    return (*table.syntax, *table.call)
+def _credentials() -> _Credentials:
+    return load_table("credentials.toml", _Credentials)
 
 
 @cache
 def _automata() -> tuple[tuple[re2.Set, tuple[Rule, ...]], ...]:
     # One automaton of both tables takes 64 MB and three times as long.
-    return tuple((index_of(rule.indexed for rule in table), table) for table in (tokens(), credentials()))
+    tables: tuple[tuple[Rule, ...], ...] = (tokens(), (*_credentials().syntax, *_credentials().call))
+    return tuple((_index_of(rule.indexed for rule in table), table) for table in tables)
+
+
+@cache
+def _field_automaton() -> re2.Set:
+    return _index_of(rule.indexed for rule in _credentials().field)
 
 
 def matching_rules(source: Source) -> list[Rule]:
     """Return the rules whose head is in a text."""
     return [table[number] for automaton, table in _automata() for number in sorted(automaton.Match(source.ascii) or ())]
+
+
+def matching_fields(source: Source) -> list[FieldRule]:
+    """Return the rules of fields that match a text."""
+    return [_credentials().field[number] for number in sorted(_field_automaton().Match(source.ascii) or ())]
+
+
+def with_parts(pattern: str) -> str:
+    """Return a pattern with the parts of credentials.toml filled in."""
+    parts = _credentials().parts
+    while (filled := _PART.sub(lambda part: parts.get(part[1], part[0]), pattern)) != pattern:
+        pattern = filled
+    return pattern
 
 
 @cache
@@ -189,22 +216,22 @@ def load_table(name: str, type_: type[T]) -> T:
     return convert(content, type_)
 
 
-def index_of(patterns: Iterable[str]) -> re2.Set:
+def _index_of(patterns: Iterable[str]) -> re2.Set:
     """Combine patterns in the syntax of RE2 into one automaton."""
     import re2
 
     index = re2.Set.SearchSet(_options())
     for pattern in patterns:
-        index.Add(pattern)
+        index.Add(with_parts(pattern))
     index.Compile()
     return index
 
 
 def compile_linear(pattern: str) -> re2._Regexp:
-    """Compile a pattern to an automaton that searches bytes in linear time."""
+    """Compile a pattern to an automaton that searches bytes in linear time; for its parts, see `with_parts`."""
     import re2
 
-    return re2.compile(pattern.encode("ascii"), _options())
+    return re2.compile(with_parts(pattern).encode("ascii"), _options())
 
 
 def _options() -> re2.Options:
