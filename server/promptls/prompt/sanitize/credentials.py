@@ -81,9 +81,9 @@ def _spans(rule: SyntaxRule | CallRule, source: Source) -> Iterator[tuple[int, i
     """Yield the spans of the values of a rule."""
     if isinstance(rule, CallRule):
         for match in rule.compiled.finditer(source.ascii):
-            at = match.end() - (source.text[match.end() - 1] in "\"'")
-            if span := _string_argument(source.text, at, rule.argument):
-                yield span
+            opening = source.text[match.end() - 1]
+            arguments = _string_arguments(source.text, match.end() - (opening != "("), closed=opening == "(")
+            yield from (span for index, span in arguments if index == rule.argument)
     elif rule.anywhere or not source.place.in_code:
         for match in rule.compiled.finditer(source.ascii):
             start, end = next(match.span(group) for group in range(1, match.re.groups + 1) if match.span(group)[0] >= 0)
@@ -134,33 +134,6 @@ def _is_given(value: str, in_tests: bool) -> bool:
     if is_password(value) or is_strong_password(value) or (len(value) > 15 and is_random(value)):
         return not in_tests or is_random(value) or len(set(value)) > 9
     return not in_tests and len(value) >= 10 and any(map(str.isalpha, value)) and not is_known_password(value)
-
-
-_ARGUMENT = re.compile(
-    r"""\s{0,80}(?:
-        (?:[\w:.\[\]]{1,24}\([ ]?)?[bruBRUfFNL@]{0,2}  # a conversion, a prefix
-        (?:"([^"\\\n]{0,200})"|'([^'\\\n]{0,200})'|`([^`\\\n]{0,200})`)
-        (?:\.\w{1,20}\(\))?\)?\s{0,40}(?=([,)\n;]|$|\ or\b|\ do\b))
-      | [^"'`,()\n]{0,100}(?:\([^()\n]{0,100}\)|"[^"\n]{0,200}"|'[^'\n]{0,200}')?[^"'`,()\n]{0,60}(?=([,)]))
-    )""",
-    re.VERBOSE,
-)
-"""One argument: a string in group 1, 2 or 3, or another expression; and the character that follows."""
-
-
-def _string_argument(text: str, start: int, index: int) -> tuple[int, int] | None:
-    """Return the span of the value of an argument, by its index, if it is a string; `start` is after the parenthesis."""
-    at = start
-    for number in range(index + 1):
-        argument = _ARGUMENT.match(text, at)
-        if argument is None:
-            return None
-        if number == index:
-            return next((argument.span(group) for group in (1, 2, 3) if argument[group] is not None), None)
-        if (argument[4] or argument[5]) != ",":
-            return None
-        at = argument.end() + 1
-    return None
 
 
 _MAX_ARGUMENTS_CHARACTERS = 300
