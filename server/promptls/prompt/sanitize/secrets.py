@@ -50,11 +50,10 @@ def redact(text: str, path: str = "", *, is_file: bool = False) -> tuple[str, li
 
 def _secrets_of(text: str, place: Place) -> list[Secret]:
     source = source_of(text, place)
-    secrets = [*find_credentials(source), *find_named_values(source), *find_column_values(source), *find_logins(source)]
+    searches = (find_credentials, find_named_values, find_sibling_values, find_column_values, find_logins)
+    secrets = [secret for search in searches for secret in search(source)]
     if "PRIVATE KEY" in text:
         secrets += find_private_keys(text)
-    if "alue" in text or "<string>" in text or "VALUE" in text:
-        secrets += find_sibling_values(source)
     if "Secret" in text and "kind" in text:
         secrets += find_manifest_values(text)
     return secrets
