@@ -119,6 +119,36 @@ def test_errors_name_what_is_valid(client: McpClient, tool: str, arguments: dict
     assert expected in client.tool_error(tool, **arguments)
 
 
+def test_no_answer_has_a_secret(tmp_path: Path) -> None:
+    token, password = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", "Falcon" + "river47"
+    code = f"""
+def pay_with(key="{token}", password="{password}"):
+    \"""Pay with {token}.\"""
+    return Shop.open("db", "app", "{password}")
+
+
+def pay():
+    return pay_with("{token}")
+"""
+    root = write_tree(tmp_path / "pay", SHOP)
+    (root / "shop/pay.py").write_text(code)
+    (root / "deploy.yml").write_text(f"env:\n- name: PAY_PASSWORD\n  value: {password}\n# pay with {token}\n")
+    with connect(tmp_path, "--root", str(root)) as client:
+        answers = [
+            client.tool("search_code", query="how does it pay with a password"),
+            client.tool(
+                "get_context", question=f"How does {token[:3]} pay? @#pay_with @deploy.yml @callers:pay_with @text:pay"
+            ),
+            client.tool("explain_symbol", name="pay_with"),
+            *(
+                client.tool("related_code", symbol="pay_with", relation=name)
+                for name in ("callers", "usages", "callees")
+            ),
+        ]
+    assert all("pay" in text for _, text in answers)
+    assert [text for text in map(str, answers) if token in text or password in text] == []
+
+
 def test_kinds_are_not_case_sensitive(client: McpClient) -> None:
     hits = client.tool("search_code", query="cart", kinds=["Class"])[0]["hits"]
     assert {hit["kind"] for hit in hits} == {"class"}

@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from promptls.prompt.sanitize.names import words_of
 from promptls.prompt.sanitize.rules import (
     CallRule,
     Secret,
@@ -23,6 +22,7 @@ from promptls.prompt.sanitize.rules import (
     matching_rules,
     word_set,
 )
+from promptls.prompt.sanitize.secret_names import words_of
 from promptls.prompt.sanitize.values import (
     is_basic_login,
     is_clear_password,

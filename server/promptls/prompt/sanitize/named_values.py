@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from promptls.prompt.sanitize.names import NameKind, name_kind
 from promptls.prompt.sanitize.place import Place
 from promptls.prompt.sanitize.rules import Secret, Source, compile_linear, matching_fields
+from promptls.prompt.sanitize.secret_names import NameKind, name_kind
 from promptls.prompt.sanitize.values import (
     is_basic_login,
     is_chosen_key,

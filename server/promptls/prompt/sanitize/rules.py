@@ -1,7 +1,7 @@
 """Rules of secrets: tables of tokens and of the syntax of credentials, and the automata that select rules for a text.
 
-The heads of the rules of a table are combined into one automaton of RE2.  One pass over a text finds the rules that can match; the
-time is linear in the length of the text and does not depend on the number of rules.
+The heads of the rules of a table are combined into one automaton of RE2.  One pass over a text finds the rules that can
+match; the time is linear in the length of the text and does not depend on the number of rules.
 """
 
 from __future__ import annotations
