@@ -1,4 +1,8 @@
-"""Secrets in any file by the name that they are assigned to: `api_key = "…"`, `<password>…</password>`, `KEY: …`."""
+"""Secrets by the name of a value: `api_key = "…"`, `"name": "DB_PASSWORD", "value": "…"`, a column of a table.
+
+A name before its value, in a field next to it or at the head of its column decides the kind of secret, and the value
+must be like one of that kind.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from promptls.prompt.sanitize.names import KEYWORDS, RARE_KEYWORDS, NameKind, name_kind
 from promptls.prompt.sanitize.place import Place
-from promptls.prompt.sanitize.rule_index import compile_linear
-from promptls.prompt.sanitize.value_checks import (
+from promptls.prompt.sanitize.rules import Secret, Source, compile_linear, matching_fields
+from promptls.prompt.sanitize.secret_names import NameKind, name_kind
+from promptls.prompt.sanitize.values import (
     is_basic_login,
     is_chosen_key,
     is_clear_password,
@@ -32,7 +36,7 @@ _BEFORE_LINE_END = frozenset("\"':= \t\r\n")
 _MAX_NAME_CHARACTERS = 72
 _MIN_LOGIN_CHARACTERS = 12  # of "user:password" in base64
 _MIN_ISSUED_CHARACTERS = 12  # of a key that is a password
-MAX_NAMES_IN_RUN = 16
+_MAX_NAMES_IN_RUN = 16
 """Maximum number of names in one run that are examined: the values of names without a delimiter between them overlap,
 and each may have 400 characters."""
 _RUN = re.compile(r"""[^\s"'`<>;,&(){}\[\]]*""")
@@ -64,17 +68,8 @@ _NEXT_LINE = re.compile(  # of Kubernetes, Terraform and CloudFormation
     r"""[ \t]*["']?(?:value|default)["']?[ \t]{0,16}[:=][ \t]*["']?(?P<value>[^\s"'⟦⟧]{6,400})""",
     re.IGNORECASE,
 )
-_SEPARATOR_AND_VALUE = (
-    r"""(?:\\?["'`]?\]?[ \t]{0,16}(?:"""
-    r"""(?::[ \t]?&?(?:'static[ \t])?[A-Za-z][\w.<>\[\]?]{0,24}[ \t]{0,4}|\{[^{}\n]{0,24}\}[ \t]{0,4})?"""
-    r"""(?:=>|:=|:-|\|\|=?|\?\?=?|\?:|={1,3}|:|<-|>)(?:<quoted>|[^\s"'`]{6}|[ \t]{1,32}[^\s"'`]{<bare>})"""
-    r"""|[({][ \t]*["'])"""
-    r"""|["']?,<quoted>|["'],[^()\n]{1,80}default[ ]?=|["'][ \t]?(?:(?:value|content|default)[ \t]?=|[^<>\n]{0,40}>)|["'`\]]{0,2}[ \t]{1,16}[NE]?["']"""
-    r"""|["':=, \t]{0,16}\r?\n[ \t]*["']?(?i:type|description|sensitive|nullable|noecho|value|default)"""
-    r"""|["':= \t]{0,16}\{[ \t]*(?:\r?\n|["']?value))"""
-).replace("<quoted>", r"""[ \t]{0,32}[bruBRUfNE@&]{0,2}(?:[\w.:]{1,40}\([ \t]?)?\\?["'`][^\n]{6}""")
-"""A superset of what the patterns above match, in the syntax of RE2: few of the names in code have a value."""
-_MIN_EXPRESSION_CHARACTERS = 16  # of a value in code that has no quotes: it must be random
+_SEPARATOR = r"""(?:[\\"'`\]]{0,3}[ \t]{0,16}(?:[:=<>(){|?,]|[NE]?["']|\r?\n))"""
+"""The start of what the patterns above match, in the syntax of RE2."""
 _INLINE_OBJECT = re.compile(
     r"""["']?[ \t]*[:=][ \t]*\{[ \t]*["']?value["']?[ \t]*[:=][ \t]*["']([^\s"'⟦⟧]{6,400})(?=["'])"""
 )
@@ -97,13 +92,11 @@ _LOGIN_VALUE = re.compile(r"[A-Za-z][\w.+@-]{0,60}[:/]([^\s:/]{8,128})$")
 _UPPER_NAME = re.compile(r"[A-Z][A-Z0-9_]*$")
 
 
-def find_named_values(text: str, ascii_text: bytes, place: Place) -> Iterator[tuple[int, int, str]]:
-    """Yield values after the name of a secret: random ones anywhere, passwords in quotes or in settings files.
-
-    `ascii_text` is the searchable form of the text.
-    """
+def find_named_values(source: Source) -> Iterator[Secret]:
+    """Yield values after the name of a secret: random ones anywhere, passwords in quotes or in settings files."""
+    text, place = source.text, source.place
     candidate = _candidates(place.in_code)
-    found = candidate.search(ascii_text)
+    found = candidate.search(source.ascii)
     run_end = names = 0
     while found:
         at = found.start()
@@ -111,20 +104,19 @@ def find_named_values(text: str, ascii_text: bytes, place: Place) -> Iterator[tu
         if at >= run_end:
             run_end, names = _end_of_run(text, at), 0
         names += 1
-        if names <= MAX_NAMES_IN_RUN and text[done : done + 1] in _AFTER_NAME:
+        if names <= _MAX_NAMES_IN_RUN and text[done : done + 1] in _AFTER_NAME:
             yield from _values_of_name(text, at, done, place)
-        found = candidate.search(ascii_text, max(done, at + 1))
+        found = candidate.search(source.ascii, max(done, at + 1))
 
 
 @cache
 def _candidates(in_code: bool) -> re2._Regexp:
     """Return the expression of a name with what can be a value after it; the value is checked afterwards."""
-    keywords = "|".join(KEYWORDS if in_code else KEYWORDS + RARE_KEYWORDS)
-    tail = _SEPARATOR_AND_VALUE.replace("<bare>", str(_MIN_EXPRESSION_CHARACTERS if in_code else 6))
-    return compile_linear(rf"(?i:{keywords})[\w-]{{0,72}}(?:\.[A-Za-z_]\w{{0,24}}){{0,3}}" + tail)
+    keywords = "<keyword>" if in_code else "<keyword>|<rare_keyword>"
+    return compile_linear(rf"(?i:{keywords})[\w-]{{0,72}}(?:\.[A-Za-z_]\w{{0,24}}){{0,3}}" + _SEPARATOR)
 
 
-def _values_of_name(text: str, at: int, end: int, place: Place) -> Iterator[tuple[int, int, str]]:
+def _values_of_name(text: str, at: int, end: int, place: Place) -> Iterator[Secret]:
     match = _ASSIGNED.match(text, end)
     if (match is None or (match["bare"] or "").startswith(("{", "(", "["))) and text[end] in _BEFORE_LINE_END:
         match = _INLINE_OBJECT.match(text, end) or _NEXT_LINE.match(text, end) or match
@@ -287,3 +279,122 @@ def _end_of_run(text: str, at: int) -> int:
 def _end_of_name(text: str, at: int) -> int:
     match = _NAME_END.match(text, at)
     return match.end() if match else at
+
+
+# ---------------------------------------------------------------- fields next to each other
+
+
+def find_sibling_values(source: Source) -> Iterator[Secret]:
+    """Yield the values of secrets that have their name in a field before or after them."""
+    text = source.text
+    for rule in matching_fields(source):
+        value, name = rule.compiled.groupindex[b"value"], rule.compiled.groupindex[b"name"]
+        for match in rule.compiled.finditer(source.ascii):
+            first, last = match.span(value)
+            start, end = match.span(name)
+            if is_secret_literal(text[first:last], text[start:end].strip(" ./:-"), source.place):
+                yield first, last, "value"
+
+
+# ---------------------------------------------------------------- columns
+
+_INSERT = (
+    r"(?i:insert\s[\w\s]{0,20}into\s+[\w.`\"\[\]]{1,80}\s*\((?P<columns>[^()]{0,600}(?:<keyword>)[^()]{0,600})\)"
+    r"\s*values\s*)\("
+)
+"""The columns of an SQL statement and the start of its first row, in the syntax of RE2."""
+_CELL = r"[ \t]*[\"'`*]*[\w .-]*[\"'`*]*[ \t]*"
+_HEADER = (
+    rf"(?mi)^{_CELL}(?:[|,;\t]{_CELL})*(?:<keyword>)[\w -]{{0,12}}[\"'`*]*[ \t]*"
+    rf"(?:[|,;\t]{_CELL})*\r?\n"
+)
+"""A line of short cells, one of which has the name of a secret, in the syntax of RE2."""
+_ITEM = re.compile(
+    r"\s*(?:N?'(?P<single>(?:[^'\\\n]|''|\\.)*)'|N?\"(?P<double>(?:[^\"\\\n]|\\.)*)\"|[^'\"(),;]+(?:\([^()]*\))?|\([^()]*\))\s*(?P<end>[,)])"
+)
+"""A value of a row, and the sign after it."""
+_NEXT_ROW = re.compile(r"\s*,\s*\(")
+_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-")
+_CELL_DECORATION = " \t\r\"'`*"
+
+
+@cache
+def _insert() -> re2._Regexp:
+    return compile_linear(_INSERT)
+
+
+@cache
+def _table_header() -> re2._Regexp:
+    return compile_linear(_HEADER)
+
+
+def find_column_values(source: Source) -> Iterator[Secret]:
+    """Yield the values of secrets in rows whose columns are named before them."""
+    text, place = source.text, source.place
+    for match in _insert().finditer(source.ascii):
+        start, end = match.span(match.re.groupindex[b"columns"])
+        columns = [column.strip(' \t\r\n`"[]') for column in text[start:end].split(",")]
+        yield from _inserted(text, match.end(), columns, place)
+    if place.in_code:
+        return
+    done = 0
+    for match in _table_header().finditer(source.ascii):
+        if match.start() < done:
+            continue
+        header = text[match.start() : match.end()]
+        delimiter = next((sign for sign in "|\t;," if sign in header), "")
+        columns = [cell.strip(_CELL_DECORATION) for cell in header.split(delimiter)] if delimiter else []
+        secret = [i for i, name in enumerate(columns) if name_kind(name) not in (NameKind.OTHER, NameKind.REFERENCE)]
+        done = match.end()
+        if secret and len(columns) > 1 and _starts_table(text, match.start(), match.end(), delimiter):
+            for at, line in _rows(text, match.end(), delimiter, len(columns)):
+                done = at + len(line)
+                yield from _cells(at, line.split(delimiter), columns, secret, place)
+
+
+def _inserted(text: str, at: int, columns: list[str], place: Place) -> Iterator[Secret]:
+    """Yield the secrets of the rows after VALUES; `at` is after the first parenthesis."""
+    number = 0
+    while item := _ITEM.match(text, at):
+        at = item.end()
+        group = "single" if item["single"] is not None else "double"
+        value = item[group]
+        if value and number < len(columns) and is_secret_literal(value, columns[number], place):
+            yield (*item.span(group), "value")
+        number += 1
+        if item["end"] == ")":
+            row = _NEXT_ROW.match(text, at)
+            if row is None:
+                return
+            at, number = row.end(), 0
+
+
+def _starts_table(text: str, start: int, end: int, delimiter: str) -> bool:
+    """Return whether a line is the header of a table: before a rule in Markdown, first in its paragraph in CSV."""
+    if delimiter == "|":
+        return _RULE.match(text, end) is not None
+    return start == 0 or text.endswith(("\n\n", "\n\r\n"), max(0, start - 3), start)
+
+
+def _rows(text: str, at: int, delimiter: str, columns: int) -> Iterator[tuple[int, str]]:
+    """Yield the offset and the text of each line that has as many cells as the header."""
+    while at < len(text):
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        line = text[at:end]
+        if line.count(delimiter) + 1 != columns:
+            return
+        yield at, line
+        at = end + 1
+
+
+def _cells(at: int, cells: list[str], columns: list[str], secret: list[int], place: Place) -> Iterator[Secret]:
+    """Yield the secrets of a row that starts at an offset."""
+    starts = [at]
+    for cell in cells:
+        starts.append(starts[-1] + len(cell) + 1)
+    for i in secret:
+        value = cells[i].strip(_CELL_DECORATION)
+        if value and is_secret_literal(value, columns[i], place):
+            start = starts[i] + cells[i].index(value)
+            yield start, start + len(value), "value"

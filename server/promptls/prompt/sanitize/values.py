@@ -6,8 +6,9 @@ import base64
 import math
 import re
 from collections import Counter
+from functools import cache
 
-from promptls.prompt.sanitize.randomness import surprise
+from promptls.prompt.sanitize.rules import word_set, word_table
 
 _MIN_SURPRISE = 4.15
 """Bits per character: 99 % of random letters and digits have more, 98 % of names with 16 characters have less."""
@@ -39,12 +40,6 @@ _KNOWN_PASSWORD = re.compile(
 )
 """Words of samples and of values that everybody knows, after letters have replaced digits and signs."""
 _SUBSTITUTES = str.maketrans("013457@$!", "oleastasi")
-_FAMOUS_PASSWORDS = frozenset(
-    "password passwd passw pass secret admin administrator welcome letmein changeme qwerty user root guest login mypassword"
-    " yourpassword newpassword oldpassword adminpassword rootpassword userpassword strongpassword securepassword supersecret"
-    " topsecret mysecret verysecret hello helloworld correcthorsebatterystaple".split()
-)
-"""Words that are samples of passwords, also with digits and signs added."""
 _ALGORITHM = re.compile(
     r"\{?(?:sha|md|base|utf|aes|rsa|dsa|ecdsa|hs|rs|es|ps|x|pkcs|argon|bcrypt|scrypt|pbkdf|oauth|http|ipv|ed|v)-?_?\d+"
     r"|\d+(?:\.\d+)+|\d{4}-\d\d|\w+\.\w+\.\w",
@@ -184,7 +179,7 @@ def is_strong_password(value: str) -> bool:
         and len(signs) <= len(value) // 3
         and value.isascii()
         and not (starts_like_placeholder(value) or _SAMPLE.search(value) or _ALGORITHM.match(value))
-        and _letters(value) not in _FAMOUS_PASSWORDS
+        and _letters(value) not in word_set("famous_passwords")
     )
 
 
@@ -222,3 +217,45 @@ def is_basic_login(value: str) -> bool:
 def entropy(value: str) -> float:
     """Return the Shannon entropy of the value's characters, in bits per character."""
     return -sum(n / len(value) * math.log2(n / len(value)) for n in Counter(value).values())
+
+
+_ALPHABET = "_0abcdefghijklmnopqrstuvwxyz"
+"""Symbols of the table: a joint or the start of a word, a digit, a letter in any case."""
+
+
+@cache
+def _cost() -> dict[str, int]:
+    """Return the bits of information of a pair of characters."""
+    rows = word_table()["pair_bits"]
+    return {a + b: int(rows[i][j]) for i, a in enumerate(_ALPHABET) for j, b in enumerate(_ALPHABET)}
+
+
+def surprise(value: str) -> float:
+    """Return the mean bits of information per character, given the character before it.
+
+    98 % of identifiers with 16 characters have less than 4, 99 % of random letters and digits have more than 4.1.
+    """
+    symbols = "_" + _symbols(value)
+    cost = _cost()
+    return sum(cost[symbols[i : i + 2]] for i in range(len(symbols) - 1)) / max(1, len(symbols) - 1)
+
+
+def _symbols(value: str) -> str:
+    """Return the symbols of a value: `OAuth2-key` becomes "oauth0_key", `getItem` becomes "get_item"."""
+    out: list[str] = []
+    before = ""
+    for c in value:
+        if c.isdigit():
+            kind, symbol = "0", "0"
+        elif "a" <= c <= "z":
+            kind, symbol = "a", c
+        elif "A" <= c <= "Z":
+            kind, symbol = "A", c.lower()
+        else:
+            kind, symbol = "_", "_"
+        if kind == "A" and before in ("a", "0"):
+            out.append("_")
+        if symbol != "_" or before != "_":
+            out.append(symbol)
+        before = kind
+    return "".join(out)
