@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import Language
 from promptls.languages.kinds import CALLABLE_KINDS, SPACE_KINDS
+from promptls.languages.visibility import Definition
 
 TRAITS = ("yields", "spawns", "defers", "awaits")
 """Query captures that are traits of the enclosing function."""
@@ -21,18 +21,6 @@ _DECORATOR = re.compile(rb"@(?!interface\b)([A-Za-z_][\w.]*)|#!?\[(?:cfg_attr\([
 _MAX_DECORATORS = 6
 _MAX_HEAD_BYTES = 400
 """Bytes of a head that are searched for decorators."""
-
-_DUNDER_ALL = re.compile(rb"^__all__\s*(?::[^=\n]*)?\+?=\s*[\[(]([^\])]{0,20000})[\])]", re.MULTILINE)
-_STRING = re.compile(rb"[\"'](\w+)[\"']")
-_EXPORT_LIST = re.compile(rb"^[ \t]*export\s*(?:type\s*)?\{([^}]{0,20000})\}(?!\s*from)", re.MULTILINE)
-_EXPORT_DEFAULT = re.compile(rb"^[ \t]*export[ \t]+default[ \t]+([A-Za-z_$][\w$]*)[ \t]*;?[ \t]*$", re.MULTILINE)
-_COMMONJS_OBJECT = re.compile(rb"module\.exports\s*=\s*\{([^}]{0,20000})\}")
-_COMMONJS_NAME = re.compile(
-    rb"(?:module\.)?exports(?:\.(\w+))?\s*=\s*(?:(?:async\s+)?function\s*\*?\s*|class\s+)?([A-Za-z_$][\w$]*)?"
-)
-_EXPORTED_NAME = re.compile(rb"([A-Za-z_$][\w$]*)(?:\s*(?:as|:)\s*[A-Za-z_$][\w$]*)?")
-_NON_PUBLIC_KEYWORD = re.compile(r"\b(?:private|protected|fileprivate|internal)\b|(?:^|\s)#\w")
-_PUBLIC_KEYWORD = re.compile(r"\b(?:public|open|protected)\b")
 
 
 def cyclomatic_complexities(
@@ -78,34 +66,16 @@ def decorators(data: bytes, start: int, head: int, end: int, language: Language)
         data: The text of the file.
         start: First byte of the first line, attributes included.
         head: First byte of the signature.
-        end: Byte after the signature; decorators within it count too, except in Python.
+        end: Byte after the signature.
         language: The language of the file.
     """
-    if not language.has_decorators:
+    if not language.annotations:
         return []
-    text = data[start : head if language.name == "python" else min(end, head + _MAX_HEAD_BYTES)]
+    text = data[start : min(end, head + _MAX_HEAD_BYTES) if language.annotations == "in_head" else head]
     if b"@" not in text and b"#[" not in text:
         return []
     names = [(match.group(1) or match.group(2)).decode("utf-8", "replace") for match in _DECORATOR.finditer(text)]
     return [f"@{name}" for name in dict.fromkeys(names)][:_MAX_DECORATORS]
-
-
-def explicit_exports(source: SourceText, language: Language) -> frozenset[str] | None:
-    """Return the names in the export lists of a file, None if it has no such list."""
-    data = source.data
-    if language.visibility == "python":
-        if b"__all__" not in data:
-            return None
-        lists = _DUNDER_ALL.findall(data)
-        return frozenset(name.decode() for text in lists for name in _STRING.findall(text)) if lists else None
-    if language.visibility != "export" or b"export" not in data:
-        return None
-    names = [name for text in _EXPORT_LIST.findall(data) for name in _EXPORTED_NAME.findall(text)]
-    names += _EXPORT_DEFAULT.findall(data)
-    if b"exports" in data:
-        names += [name for text in _COMMONJS_OBJECT.findall(data) for name in _EXPORTED_NAME.findall(text)]
-        names += [name for pair in _COMMONJS_NAME.findall(data) for name in pair if name]
-    return frozenset(name.decode("utf-8", "replace") for name in names)
 
 
 def is_exported(
@@ -130,28 +100,5 @@ def is_exported(
         return True
     if parent is not None and (parent[0] in CALLABLE_KINDS or not parent[1]):
         return False
-    head = signature.partition("(")[0]
-    rule = language.visibility
-    if rule == "python":
-        if parent is None and exports is not None:
-            return name in exports
-        return not name.startswith("_") or (name.startswith("__") and name.endswith("__"))
-    if rule == "export":
-        if parent is None:
-            return signature.startswith("export") or (exports is not None and name in exports)
-        return not _NON_PUBLIC_KEYWORD.search(head)
-    if rule == "capitalized":
-        return name[:1].isupper()
-    if rule == "pub":
-        return signature.startswith("pub") or (parent is not None and parent[0] == "trait")
-    if rule == "public":
-        return bool(_PUBLIC_KEYWORD.search(head)) or (parent is not None and parent[0] in ("interface", "enum"))
-    if rule == "not_private":
-        return not _NON_PUBLIC_KEYWORD.search(head)
-    if rule == "not_static":
-        return not signature.startswith("static ")
-    if rule == "not_defp":
-        return not signature.startswith(("defp ", "defmacrop "))
-    if rule == "no_underscore":
-        return not name.startswith("_")
-    return True
+    parent_kind = parent[0] if parent is not None else ""
+    return language.visibility.is_exported(Definition(name, signature, parent_kind, exports))

@@ -10,15 +10,13 @@ from bisect import bisect_left
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from promptls.index.syntax import doc_comments, names
+from promptls.index.syntax import doc_comments
 from promptls.index.syntax.definitions import scan_definitions
 from promptls.index.syntax.doc_types import documented_imports
-from promptls.index.syntax.imports import parse_imports
 from promptls.index.syntax.metrics import (
     TRAITS,
     cyclomatic_complexities,
     decorators,
-    explicit_exports,
     innermost_definitions,
     is_exported,
 )
@@ -29,7 +27,7 @@ from promptls.index.syntax.tree_sitter.captures import CaptureCache, Captures, r
 from promptls.index.syntax.tree_sitter.incremental import VersionedCache
 from promptls.index.syntax.tree_sitter.queries import CompiledQueries
 from promptls.index.syntax.tree_sitter.source_text import SourceText
-from promptls.languages import Language
+from promptls.languages import Language, names
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, TITLED_KINDS, TYPE_KINDS
 from promptls.model import Import, Span, Symbol
 from promptls.util.text.truncate import truncate_words
@@ -143,7 +141,8 @@ def _outline_of(
         sorted(captures.positions.get("branch", ())),
     )
     traits = _traits(nested, captures.positions)
-    exports = explicit_exports(source, language)
+    exported_names = language.visibility.exports
+    exports = exported_names(source.data) if exported_names is not None else None
     for index, draft in enumerate(nested):
         parent = outline.symbols[draft.parent] if draft.parent >= 0 else None
         inputs = _SymbolInputs(source, draft, language, parent, complexities[index], traits.get(index, ()), exports)
@@ -170,7 +169,7 @@ def _extract_imports(source: SourceText, captures: Captures, language: Language)
     for start, end in sorted(captures.imports, key=lambda statement: (statement[0], -statement[1])):
         if end <= covered:
             continue  # a call within a declaration whose import is already known
-        for parsed in parse_imports(source.text(start, end), language):
+        for parsed in language.imports.parse(source.text(start, end).strip()) if language.imports is not None else ():
             imports.append(Import(parsed.module, parsed.names, source.line_at(start), parsed.local_names))
             starts.append(start)
             covered = end
@@ -249,6 +248,11 @@ def _is_named_by(constant: SymbolDraft, function: SymbolDraft) -> bool:
     )
 
 
+def _names_method(name: str, separators: tuple[str, ...]) -> bool:
+    """Return whether a qualified name of a function is that of a method: "A::b" in C++, "A:b" in Lua."""
+    return any(separator in name for separator in separators if ":" in separator)
+
+
 def _set_name(draft: SymbolDraft, parent: SymbolDraft | None, language: Language) -> None:
     """Set the name, qualified name and final kind from the name as written and the parent."""
     kind = draft.kind
@@ -269,7 +273,7 @@ def _set_name(draft: SymbolDraft, parent: SymbolDraft | None, language: Language
             (parent is not None and parent.kind in TYPE_KINDS)
             or (
                 len(path) > 1
-                and (language.assignment_defines_method or (":" in draft.name_text and language.name != "julia"))
+                and (language.assignment_defines_method or _names_method(draft.name_text, language.name_separators))
             )
         ):
             kind = "method"

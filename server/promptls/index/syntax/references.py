@@ -15,12 +15,12 @@ from itertools import islice
 from msgspec import Struct
 
 from promptls.index.syntax.doc_types import documented_types
-from promptls.index.syntax.names import reference_name
 from promptls.index.syntax.tree_sitter.captures import Captures
 from promptls.index.syntax.tree_sitter.incremental import VersionedCache
 from promptls.index.syntax.tree_sitter.source_text import SourceText
-from promptls.index.syntax.type_hints import Declarations, parse_declaration
 from promptls.languages import LANGUAGES, Language
+from promptls.languages.declarations import Declarations
+from promptls.languages.names import reference_name
 from promptls.model import IMPLEMENT, PROSE, USE
 
 MAX_REFERENCES = 50_000
@@ -60,7 +60,7 @@ _MAX_PROSE_CHARS = 5_000
 """Longest line of prose that is searched for references."""
 
 _MIXIN_PREFIXES = {
-    name: re.compile(language.mixin_prefix) for name, language in LANGUAGES.items() if language.mixin_prefix
+    name: re.compile(language.mixins.prefix) for name, language in LANGUAGES.items() if language.mixins.prefix
 }
 _EXTENSIONS = frozenset(extension for language in LANGUAGES.values() for extension in language.extensions)
 
@@ -161,9 +161,10 @@ def _reference_reader(data: bytes, language: Language) -> Callable[[int, int], t
     """
     parsed: dict[bytes, tuple[str, str]] = {}  # captured text → (name, qualifier within the text)
     ignored = language.ignored_references
-    arrows, colons = language.arrow_members, language.colon_members
-    separators = b".:\\>" if language.dot_members else b""
-    sigils = "" if language.name == "ruby" else "@"  # of a decorator
+    arrows, colons = "->" in language.member_operators, ":" in language.member_operators
+    separators = b".:\\>" if language.member_operators else b""
+    dots_compose = not separators and language.capitalized_types  # only before a module: Haskell
+    sigils = "@" if language.annotations else ""  # of a decorator
 
     def read(start: int, end: int) -> tuple[str, str]:
         text = data[start:end]
@@ -175,7 +176,7 @@ def _reference_reader(data: bytes, language: Language) -> Callable[[int, int], t
         if receiver == "SUPER":  # Perl's "$self->SUPER::new"
             return name, "super"
         before = data[start - 1] if start else 0
-        if language.name == "haskell":
+        if dots_compose:
             match = _HASKELL_QUALIFIER_REVERSED.match(data[max(0, start - _SIMPLE_RECEIVER_BYTES) : start][::-1])
             receiver = match.group(1)[::-1].decode() if match is not None else ""
         elif name and separators and (before in separators or (before in _BLANKS and _continues_chain(data, start))):
@@ -205,13 +206,13 @@ def _encode_variable_types(
         text = data[start : start + _DECLARATION_BYTES]
         declarations = cache.get(text) if cache is not None else None
         if declarations is None:
-            declarations = parse_declaration(text.decode("utf-8", "replace"), language)
+            declarations = language.types.declarations(text.decode("utf-8", "replace"))
             if cache is not None:
                 cache.put(text, declarations)
         declared += [(variable, type_, source.line_at(start)) for variable, type_ in declarations]
     documented = documented_types(source, language)
     # The first of several types wins: in PHP the declaration, elsewhere the comment.
-    triples = (*declared, *documented) if language.name == "php" else (*documented, *declared)
+    triples = (*declared, *documented) if language.documentation == "phpdoc" else (*documented, *declared)
     encoded = array("I")
     for variable, type_, line in triples:
         encoded.extend((identifiers[variable], identifiers[type_], line))
@@ -275,8 +276,8 @@ def receiver_of(data: bytes, start: int, arrows: bool = False, colons: bool = Fa
     Args:
         data: The text of the file.
         start: First byte of the name.
-        arrows: Whether "->" and a backslash separate a receiver, see `Language.arrow_members`.
-        colons: Whether ":" separates a receiver, see `Language.colon_members`.
+        arrows: Whether "->" and a backslash separate a receiver, see `Language.member_operators`.
+        colons: Whether ":" separates a receiver, see `Language.member_operators`.
     """
     code = _code_before(data, start)
     if code.endswith(b".."):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import Language
+from promptls.languages.language import NAMED_AFTER_TYPE
 from promptls.util.text.truncate import truncate_words
 
 if TYPE_CHECKING:
@@ -27,12 +28,16 @@ _MAX_DECLARATOR_DEPTH = 20
 _NAME_NODES = frozenset(
     {"identifier", "field_identifier", "type_identifier", "qualified_identifier", "destructor_name"}
 )
+_NAMELESS_NODES = frozenset(
+    {"argument_list", "field_expression", "macrocall_expression", "parenthesized_expression", "tuple_expression"}
+)
 _OPERATOR_NODES = frozenset({"operator_name", "operator_cast"})
 
 _STRING = r""""(?:\\.|[^"\\])*"|`[^`]*`"""
 _BRACKETS = r"[()\[\]{},]|(?<=\w)<|(?<![\s=-])>"
-_TOKENS = re.compile(rf"""{_STRING}|'(?:\\.|[^'\\])*'|{_BRACKETS}""")
-_TOKENS_WITH_LIFETIMES = re.compile(rf"{_STRING}|{_BRACKETS}")
+_TOKENS = re.compile(rf"""{_STRING}|(?:(?<=[=(])|(?<== ))'(?:\\.|[^'\\])*'|'(?:\\.|[^'\\])'|{_BRACKETS}""")
+"""Strings and brackets. A longer text in apostrophes is a string only after "=" or "(": elsewhere, as in Rust's
+`<'a, 'b>`, an apostrophe begins a lifetime."""
 
 _HASH_COMMENT = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|#[^\n]*""")
 _SLASH_COMMENT = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|//[^\n]*|/\*.*?\*/""", re.DOTALL)
@@ -43,11 +48,18 @@ _ANNOTATIONS = re.compile(
 _BRACKET_SPACING = (("( ", "("), (", )", ")"), (" )", ")"), ("[ ", "["), (", ]", "]"), (" ]", "]"))
 
 
-def declared_name(node: Node) -> Node:
-    """Return the innermost name of a C declarator: "get" for "*(*get(int))(int)"."""
+def declared_name(node: Node) -> Node | None:
+    """Return the name in a C declarator, or in the head of a Julia function; None if it has none.
+
+    It is "get" for "*(*get(int))(int)", and "f" for "f(x)::Int where T".
+    """
     for _ in range(_MAX_DECLARATOR_DEPTH):
         if node.type in _NAME_NODES or node.type in _OPERATOR_NODES:
             break
+        if node.type == "call_expression":
+            return node.child(0)
+        if node.type in _NAMELESS_NODES:
+            return None
         inner = node.child_by_field_name("declarator")
         if inner is None:
             inner = node.named_child(0) if node.named_child_count else None
@@ -55,17 +67,6 @@ def declared_name(node: Node) -> Node:
             break
         node = inner
     return node
-
-
-def julia_name(node: Node) -> Node | None:
-    """Return the name in the head of a Julia function: "f" for "f(x)::Int where T"; None if it has none."""
-    for _ in range(_MAX_DECLARATOR_DEPTH):
-        if node.type == "call_expression":
-            return node.child(0)
-        if node.type not in ("where_expression", "typed_expression") or not node.named_child_count:
-            break
-        node = node.named_children[0]
-    return node if node.type == "identifier" else None
 
 
 def is_constructor(name_path: list[str], owner: str, language: Language) -> bool:
@@ -76,7 +77,7 @@ def is_constructor(name_path: list[str], owner: str, language: Language) -> bool
         owner: Qualified name of the enclosing definition, "" at top level.
         language: The language of the file.
     """
-    if language.constructor_named_after_type:
+    if language.constructor == NAMED_AFTER_TYPE:
         type_name = name_path[-2] if len(name_path) > 1 else owner.rpartition(".")[2]
         return name_path[-1] == type_name
     return name_path[-1] == language.constructor
@@ -103,7 +104,7 @@ def signature_between(source: SourceText, start: int, end: int, language: Langua
     text = source.text(start, min(end, start + _MAX_HEAD_BYTES))
     if not multiline:
         text = text.strip()
-        if text[:1] in "@[#" and language.strips_annotations:
+        if text[:1] in "@[#" and language.annotations:
             text = _ANNOTATIONS.sub("", text, count=1)
         text = text.partition("\n")[0]
     if "#" in text and "#" in language.line_comments:
@@ -113,7 +114,7 @@ def signature_between(source: SourceText, start: int, end: int, language: Langua
     elif "//" in language.line_comments and ("//" in text or "/*" in text):
         text = _SLASH_COMMENT.sub(r"\1", text)
     text = " ".join(text.split())
-    if text[:1] in "@[#" and language.strips_annotations:
+    if text[:1] in "@[#" and language.annotations:
         text = _ANNOTATIONS.sub("", text, count=1)
     for spaced, compact in _BRACKET_SPACING:
         text = text.replace(spaced, compact)
@@ -123,15 +124,14 @@ def signature_between(source: SourceText, start: int, end: int, language: Langua
     text = text.removesuffix(" do").removesuffix(" where").removesuffix(" is")
     if len(text) <= MAX_SIGNATURE_CHARS:
         return text
-    return truncate_words(_with_fewer_parameters(text, language), MAX_SIGNATURE_CHARS)
+    return truncate_words(_with_fewer_parameters(text), MAX_SIGNATURE_CHARS)
 
 
-def _with_fewer_parameters(text: str, language: Language) -> str:
+def _with_fewer_parameters(text: str) -> str:
     """Leave out the last parameters of a long signature, so that the return type after them still fits."""
     depth, start, longest = 0, 0, (0, 0)
     commas: list[int] = []
-    tokens = (_TOKENS_WITH_LIFETIMES if language.has_lifetimes else _TOKENS).finditer(text)
-    for position, token in ((match.start(), match.group()) for match in tokens):
+    for position, token in ((match.start(), match.group()) for match in _TOKENS.finditer(text)):
         if token in "([{<":
             depth += 1
             start = position if depth == 1 else start

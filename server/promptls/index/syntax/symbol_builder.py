@@ -128,11 +128,10 @@ def draft_from_match(
     draft.name_starts = tuple([node.start_byte for node in captures.get("name", ())])
     name = captures["name"][0] if "name" in captures else None
     if name is None and "declarator" in captures:
-        find_name = signature.julia_name if language.name == "julia" else signature.declared_name
-        name = find_name(captures["declarator"][0])
+        name = signature.declared_name(captures["declarator"][0])
         if name is None:
             draft.kind = ""
-        elif language.name == "julia":  # the head of a definition has the form of a call
+        elif name.type != "qualified_identifier":  # which begins with a reference to the owner
             draft.name_starts = (name.start_byte,)
     draft.name_text = source.text(name.start_byte, name.end_byte) if name is not None else ""
     if name is not None and name.type == "simple_symbol":
@@ -156,13 +155,14 @@ def draft_from_match(
         draft.doc = doc_comments.first_paragraph(data[start:end])
         if start == draft.start:
             draft.head = end
-    elif draft.body is not None and language.docstrings:
-        read = doc_comments.docstring if language.docstrings == "string" else doc_comments.doc_attribute
-        draft.doc = read(data, draft.body[0], draft.body[1])
+    elif draft.body is not None and language.documentation == "docstring":
+        draft.doc = doc_comments.docstring(data, draft.body[0], draft.body[1])
+    elif draft.body is not None and language.documentation == "attribute":
+        draft.doc = doc_comments.doc_attribute(data, draft.body[0], draft.body[1])
     draft.shares_declaration = "head" in captures
     if draft.shares_declaration:
         draft.head = captures["head"][0].start_byte
-        if role == "variable" and language.family == "c" and data.startswith(b"extern", draft.head):
+        if role == "variable" and data.startswith(b"extern", draft.head):
             return None  # a declaration
     draft.trailing_body = "tail" in captures
     if draft.trailing_body:
@@ -184,9 +184,9 @@ def _kind_of_call(
     function = ("@" if source.data[start] == ord("@") else "") + source.text(callee.start_byte, callee.end_byte)
     if role == "member":
         return language.member_calls.get(function, "")
-    if function in language.test_calls:
-        return "test" if "name" in captures and captures["name"] != [callee] else ""
     kind = language.definition_calls.get(function, "")
+    if kind == "test" and captures.get("name") == [callee]:
+        return ""
     return kind if kind == "impl" or "name" in captures else ""
 
 
@@ -226,7 +226,7 @@ def finish_drafts(
         wrapper = wrappers.get(draft.node)
         while wrapper is not None:
             draft.start, draft.end = min(draft.start, wrapper[0]), max(draft.end, wrapper[1])
-            if language.name != "python":  # only decorators wrap there, and they are not part of the signature
+            if language.annotations != "before_head":  # else decorators wrap, which are not part of the signature
                 draft.head = draft.start
             wrapper = wrappers.get(wrapper)
         if draft.trailing_body and draft.body is not None:

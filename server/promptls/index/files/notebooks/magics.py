@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from promptls.languages import Language, language_by_alias, language_of
 
@@ -54,9 +55,13 @@ def foreign_language(lines: Sequence[str], kernel: Language) -> str:
 
 def comment_magics(lines: Sequence[str], kernel: Language, comment: Callable[[str], str]) -> list[str]:
     """Return the lines of a code cell with magics as comments; every line stays one line."""
-    if kernel.name == "python":
-        return _comment_python_magics(lines, comment)
-    pattern = _JULIA_MAGIC if kernel.name == "julia" else _OTHER_MAGIC
+    comment_lines = _COMMENTERS.get(kernel.name, _comment_leading_magics)
+    return comment_lines(lines, comment)
+
+
+def _comment_leading_magics(
+    lines: Sequence[str], comment: Callable[[str], str], pattern: re.Pattern[str] = _OTHER_MAGIC
+) -> list[str]:
     commented: list[str] = []
     for i, line in enumerate(lines):
         # Only leading lines: elsewhere, a "%" or "]" may continue an expression.
@@ -120,3 +125,9 @@ def _is_escaped(line: str, at: int, start: int) -> bool:
     while first > start and line[first - 1] == "\\":
         first -= 1
     return (at - first) % 2 == 1
+
+
+_COMMENTERS: dict[str, Callable[[Sequence[str], Callable[[str], str]], list[str]]] = {
+    "python": _comment_python_magics,
+    "julia": partial(_comment_leading_magics, pattern=_JULIA_MAGIC),
+}
