@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ from promptls.index.files.uris import to_uri
 from promptls.index.search.analyzer import tokenize
 from promptls.index.search.chunk_index import ChunkIndex
 from promptls.index.search.reader import IndexReader
-from promptls.index.search.row_batch import build_rows, quantize
+from promptls.index.search.row_batch import RowBatch, quantize
 from promptls.index.snapshot import OpenDocument, Outliner, Snapshot, SourceReader, with_files
 from promptls.index.syntax.parse import parse_source
 from promptls.languages import language_of
@@ -161,3 +162,20 @@ def similarities(reader: IndexReader, vector: NDArray[np.float32]) -> NDArray[np
     """Return the similarity of every row to a unit vector; approximate for most rows of a large index."""
     scored = reader.start_similarity_search(vector)(np.ones(len(reader), np.bool_), np.zeros(0, np.int64))
     return scored.selection.values_at(np.arange(len(reader)), scored.similarity)
+
+
+def build_rows(terms: Iterable[tuple[bytes, Sequence[str]]], vectors: bytes = b"") -> RowBatch:
+    """Build a batch from (key, terms) pairs.
+
+    Args:
+        terms: Key and terms of each row.
+        vectors: As in `RowBatch`.
+    """
+    ids: dict[str, int] = {}
+    keys, term_ids, lengths = [], [], []
+    for key, row_terms in terms:
+        keys.append(key)
+        term_ids += [ids.setdefault(term, len(ids)) for term in row_terms]
+        lengths.append(len(row_terms))
+    offsets = np.fromiter(accumulate(lengths, initial=0), np.int32, len(lengths) + 1)
+    return RowBatch(tuple(keys), tuple(ids), np.array(term_ids, np.int32).tobytes(), offsets.tobytes(), vectors)

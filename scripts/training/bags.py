@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from promptls.index.embedding.fast_tokenizer import POSITION_BUCKET
+from promptls.index.embedding.embedder import POSITION_BUCKET
 
 Ints = NDArray[np.int64]
 BITS = 16  # a token id fits

@@ -2,7 +2,7 @@
 
 The table is stored as int8 with one scale per row, the factor of the token. The graph adds up the rows of tokens by
 factor · mask. The mask is a weight of any scale; promptls passes √count · mean place weight of distinct tokens
-(`promptls.index.embedding.fast_tokenizer.token_weights`), with the places of config.json.  With an ordinary mask, as
+(`promptls.index.embedding.embedder.token_weights`), with the places of config.json.  With an ordinary mask, as
 fastembed passes it, all occurrences have the same weight. The tokenizer is that of the training.
 """
 

@@ -97,6 +97,7 @@ class Engine:
         self._send_complete = send_complete
         self._update_lock = threading.Lock()
         self._update_executor = ThreadPoolExecutor(1, "update")
+        self._switch_executor = ThreadPoolExecutor(1, "switch")  # closes what `apply` replaces
         self._closed = threading.Event()
         self._changed_at = 0.0  # time.monotonic() of the last indexer step
         self._worker_started = False  # the interactive worker
@@ -132,23 +133,25 @@ class Engine:
         self._closed.set()
         self.indexer.close()
         self.services.git_history.close()
-        self._close_team()
-        self._close_language_model()
+        _close_services(self.team, self.language_model)
+        self._switch_executor.shutdown()
         self._update_executor.shutdown(wait=False, cancel_futures=True)
 
     def apply(self, settings: Settings) -> None:
-        """Apply changed settings; a change of an index setting builds a new indexer."""
+        """Apply changed settings; a change of an index setting builds a new indexer.
+
+        Returns at once: the old indexer finishes its running write on another thread before the new one starts.
+        """
         if index_config(settings) != self.indexer.config:
             old = self.indexer
             self.indexer = Indexer(index_config(settings), old.workspace.fork(), self._on_indexer_step)
             self.workspace = self.indexer.workspace
-            old.close()
-            self.indexer.start()
+            self._switch_executor.submit(_switch_indexers, old, self.indexer)
         if settings.language_model != self.settings.language_model:
-            self._close_language_model()
+            self._switch_executor.submit(_close_services, None, self.language_model)
             self.language_model = connect_language_model(settings.language_model, os.environ, self._send_complete)
         if settings.team != self.settings.team or settings.embedding != self.settings.embedding:
-            self._close_team()
+            self._switch_executor.submit(_close_services, self.team, None)
             self.team = self._connect_team(settings)
         self.settings = settings
         self.services = structs.replace(
@@ -166,14 +169,6 @@ class Engine:
         connect = service("team") if settings.team.index else None
         config = index_config(settings)
         return connect(settings.team, lambda size: store_identity(config, size)) if connect is not None else None
-
-    def _close_team(self) -> None:
-        if self.team is not None:
-            self.team.close()
-
-    def _close_language_model(self) -> None:
-        if isinstance(self.language_model, LanguageModel):
-            self.language_model.close()
 
     # ---- snapshots and contexts for requests
 
@@ -325,6 +320,22 @@ class Engine:
                     tune_for_latency()
             finally:
                 self._update_lock.release()
+
+
+def _switch_indexers(old: Indexer, new: Indexer) -> None:
+    """Close an indexer and start the next one, which uses the same files of the cache."""
+    try:
+        old.close()
+    finally:
+        new.start()
+
+
+def _close_services(team: TeamConnection | None, language_model: object) -> None:
+    """Stop the reader of a team index and the transport of a language model."""
+    if team is not None:
+        team.close()
+    if isinstance(language_model, LanguageModel):
+        language_model.close()
 
 
 def inspect_index(root: str) -> dict[str, Any]:

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index.search import postings, vectors
+from promptls.index.search import chunk_index, vectors
 from promptls.index.search.chunk_index import ChunkIndex
 from promptls.index.search.reader import IndexReader
-from promptls.index.search.row_batch import RowBatch, build_rows, quantize
-from workspaces import similarities
+from promptls.index.search.row_batch import RowBatch, quantize
+from workspaces import build_rows, similarities
 
 DIMENSION = 8
 TERMS = "a b c d ab cd".split()
@@ -74,7 +74,7 @@ def contents(reader: IndexReader) -> dict[str, object]:
 
 @pytest.fixture(autouse=True, params=["exact", "prefiltered"])
 def small_limits(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    monkeypatch.setattr(postings, "MAX_BUFFERED", 5)
+    monkeypatch.setattr(chunk_index, "MAX_BUFFERED", 5)
     monkeypatch.setattr(vectors, "_BLOCK_ROWS", 3)
     if request.param != "exact":
         monkeypatch.setattr(vectors, "EXACT_MAX_ROWS", 2)

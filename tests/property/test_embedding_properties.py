@@ -15,12 +15,15 @@ from tokenizers import Tokenizer
 
 from promptls.index.embedding.embedder import (
     BUNDLED_MODEL_DIR,
+    POSITION_BUCKET,
     EmbeddingSpec,
+    FastTokenizer,
     _FastembedEmbedder,
     _load_from_directory,
+    is_supported,
     load_embedder,
+    token_weights,
 )
-from promptls.index.embedding.fast_tokenizer import POSITION_BUCKET, FastTokenizer, is_supported, token_weights
 from promptls.index.search.interning import RunInterner
 
 MAX_TOKENS = 40

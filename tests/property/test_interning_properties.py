@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from promptls.index.search import interning
 from promptls.index.search.analyzer import find_words, split_runs, tokenize, tokenize_run, tokenize_word
 from promptls.index.search.interning import RunInterner, TermExtractor
-from promptls.index.search.row_batch import build_rows
+from workspaces import build_rows
 
 TEXT = st.one_of(
     st.text(),

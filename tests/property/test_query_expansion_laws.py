@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.index.search.chunk_index import ChunkIndex
-from promptls.index.snapshot import Snapshot, with_file
+from promptls.index.snapshot import Snapshot, with_files
 from promptls.model import FileEntry, Outline, Span, Symbol, encode_outline
 from promptls.retrieval import query_expansion
 from promptls.retrieval.query import parse_query
@@ -50,7 +50,7 @@ def test_incremental_update_equals_new_table(
 ) -> None:
     snapshot, cooccurrence, query = Snapshot(), Cooccurrence(), parse_query(text)
     for (path, defined), follows in zip(edits, looked, strict=False):
-        snapshot = with_file(snapshot, path, None if defined is None else _entry(path, defined))
+        snapshot = with_files(snapshot, [(path, None if defined is None else _entry(path, defined))])
         if follows:
             cooccurrence.follow(snapshot)
     expanded = cooccurrence.expand(query, snapshot, ChunkIndex().reader())
@@ -68,7 +68,7 @@ def test_partial_updates_of_large_workspace_reach_the_same_table(
     with mock.patch.multiple(query_expansion, MAX_SYNC_FILES=0, MAX_CHANGED_PER_QUERY=limit, BATCH_SIZE=1):
         cooccurrence = Cooccurrence()
         for path, defined in edits:
-            snapshot = with_file(snapshot, path, None if defined is None else _entry(path, defined))
+            snapshot = with_files(snapshot, [(path, None if defined is None else _entry(path, defined))])
             cooccurrence.expand(query, snapshot, ChunkIndex().reader())
         for _ in snapshot.files:
             cooccurrence.expand(query, snapshot, ChunkIndex().reader())

@@ -28,10 +28,10 @@ from faultkit import (
 )
 from lsp import Client, Json
 from processes import TIMEOUT_S, alive, children, until
-from promptls.index.search.row_batch import build_rows, quantize
-from promptls.index.search.store_identity import StoreIdentity
+from promptls.index.search.row_batch import StoreIdentity, quantize
 from promptls.index.store.lance_table import MAX_FRAGMENTS, open_table
 from tally import Tries
+from workspaces import build_rows
 
 SEED = 20
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.index.search.store_identity import StoreIdentity
+from promptls.index.search.row_batch import StoreIdentity
 from promptls.index.store.cache_dir import MAX_UNUSED_S, evict_unused, index_directory
 from promptls.model import Root
 

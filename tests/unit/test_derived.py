@@ -72,6 +72,18 @@ def test_recent_values_are_kept() -> None:
     assert len(recorder.changes) == 2
 
 
+def test_value_that_is_modified_in_place_is_not_returned_for_an_earlier_snapshot() -> None:
+    def update(names: set[str], change: Change) -> set[str]:
+        names.difference_update(entry.name for entry in change.gone)
+        names.update(entry.name for entry in change.changed)
+        return names
+
+    derived: Derived[set[str]] = Derived(set(), update, history=2)
+    first = snapshot_of(EMPTY, "a")
+    second = snapshot_of(first, "b")
+    assert [sorted(derived.at(snapshot)) for snapshot in (first, second, first)] == [["a"], ["a", "b"], ["a"]]
+
+
 def test_unchanged_source_needs_no_update() -> None:
     recorder = Recorder()
     derived: Derived[frozenset[str]] = Derived(frozenset(), recorder.update, lambda snapshot: snapshot.basenames)

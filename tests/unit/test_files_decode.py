@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index.files.decode import DecodedText, decode_text
+from promptls.index.files.read import DecodedText, decode_text
 
 SOURCE = "int find(int n)\n{\n    /* %s */\n    return n;\n}\n"
 

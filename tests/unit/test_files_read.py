@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from promptls.index.files import read
+from promptls.index.files.policy import secret_reason
 from promptls.index.files.read import (
     LEASED,
     FileContent,
@@ -22,7 +23,6 @@ from promptls.index.files.read import (
     read_any_text,
     read_text,
 )
-from promptls.index.files.secret_files import secret_reason
 
 LIMITS = FileLimits(max_file_size=100_000, max_line=2_000)
 LONG = b"x = 1\n" * 10

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from promptls.index.files.read import FileLimits
-from promptls.index.files.stat_cache import FolderStats, is_stale, modified_files, record_stats
-from promptls.index.files.walk import walk_files
+from promptls.index.files.walk import FolderStats, is_stale, modified_files, record_stats, walk_files
 from promptls.index.scan.jobs import MAX_STAT_FILES, check_staleness
 from promptls.index.snapshot import Snapshot
 from promptls.model import FileEntry, Root

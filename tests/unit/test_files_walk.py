@@ -13,7 +13,7 @@ import pytest
 
 from promptls.index.files.git_ignore import git_head
 from promptls.index.files.read import FileLimits, file_stat
-from promptls.index.files.walk import explain_path, ignored_paths, walk_files
+from promptls.index.files.walk import WalkNotes, explain_path, ignored_paths, walk_files
 from promptls.model import Cancelled, CancelToken
 from trees import alone, git, plant
 
@@ -292,9 +292,25 @@ def test_links_to_folders_outside_are_reported(tmp_path: Path, with_git: bool) -
     if with_git:
         git(root, "init", "-q")
         git(root, "add", "-A")
-    links: list[str] = []
-    assert [f.name for f in walk_files(root.as_posix(), LIMITS, linked_folders=links)] == ["in/b.py"]
-    assert links == ["ext"]
+    notes = WalkNotes()
+    assert [f.name for f in walk_files(root.as_posix(), LIMITS, notes=notes)] == ["in/b.py"]
+    assert notes.linked_folders == ["ext"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other file systems accept only Unicode names")
+@pytest.mark.parametrize("with_git", [True, False])
+def test_names_that_are_not_utf8_are_counted(tmp_path: Path, with_git: bool) -> None:
+    plant(tmp_path, "a.py = x\nsub/b.py = y")
+    top = os.fsencode(tmp_path)
+    for name in (b"latin-\xe9.py", b"sub/\xe9t\xe9.py", b"caf\xe9/c.py", b"caf\xe9/deep/d.py"):
+        file = Path(os.fsdecode(top + b"/" + name))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("x")
+    if with_git:
+        git(tmp_path, "init", "-q")
+    notes = WalkNotes()
+    assert sorted(f.name for f in walk_files(tmp_path.as_posix(), LIMITS, notes=notes)) == ["a.py", "sub/b.py"]
+    assert sorted(map(os.fsencode, notes.undecodable_names)) == [b"caf\xe9", b"latin-\xe9.py", b"sub/\xe9t\xe9.py"]
 
 
 def test_a_tracked_folder_replaced_by_a_link_is_not_followed(tmp_path: Path) -> None:

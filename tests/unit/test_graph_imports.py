@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from promptls.graph.imports import ImportResolver, ImportResolvers
-from promptls.index.snapshot import with_file
+from promptls.index.snapshot import with_files
 from workspaces import snapshot_of
 
 
@@ -647,7 +647,7 @@ def test_caches_survive_edits_but_not_configuration_changes(tmp_path: Path) -> N
     before = snapshot_of(text, tmp_path)
     main = before.files[f"{before.roots[0].path}/main.ts"]
     assert resolvers.at(before).bindings(main)["a"].path.endswith("one/a.ts")
-    edited = with_file(before, main.path, main)
+    edited = with_files(before, [(main.path, main)])
     assert resolvers.at(edited).bindings(main) is resolvers.at(before).bindings(main)
     after = snapshot_of(text.replace('"one/*"', '"two/*"'), tmp_path)
     assert resolvers.at(after).bindings(after.files[main.path])["a"].path.endswith("two/a.ts")

@@ -95,11 +95,12 @@ def test_table_is_opened_with_stubs(tmp_path: Path) -> None:
 import sys
 import numpy as np
 from pathlib import Path
-from promptls.index.search.row_batch import build_rows, quantize
-from promptls.index.search.store_identity import StoreIdentity; from promptls.index.store.lance_table import open_table
+from promptls.index.search.row_batch import RowBatch, quantize
+from promptls.index.search.row_batch import StoreIdentity; from promptls.index.store.lance_table import open_table
 
 table = open_table(Path({str(tmp_path / "rows")!r}), StoreIdentity("model", 4, 1, 1), recreate=True)
-table.add([build_rows([(bytes(16), ["word"])], quantize(np.ones((1, 4))))])
+ids, offsets = np.array([0], np.int32).tobytes(), np.array([0, 1], np.int32).tobytes()
+table.add([RowBatch((bytes(16),), ("word",), ids, offsets, quantize(np.ones((1, 4))))])
 assert table.read().keys == (bytes(16),)
 for name in {STUBBED_MODULES!r}:
     assert getattr(sys.modules[name], "__file__", None) is None, name

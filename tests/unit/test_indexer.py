@@ -12,13 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from promptls.index import client as client_module
 from promptls.index import writer
 from promptls.index.config import IndexConfig
 from promptls.index.files.read import LEASED, PERMISSION_DENIED, FileLimits, listing_problem
 from promptls.index.files.walk import FileInfo, walk_files
 from promptls.index.indexer import Indexer
-from promptls.index.prescan.fallback import find_definitions
-from promptls.index.scan import jobs, priority
+from promptls.index.machine import FilesIndexed, PauseRequested
+from promptls.index.prescan import find_definitions
+from promptls.index.scan import jobs
 from promptls.index.search.chunk_index import ChunkIndex
 from promptls.index.search.row_batch import RowBatch, quantize
 from promptls.index.search.term_dictionary import TermDictionary
@@ -594,7 +596,7 @@ def test_failed_event_does_not_block_other_events(place: IndexedFolder) -> None:
     index = place.index()
     place.shown(index)
     for _ in range(20):
-        index._post(lambda: 1 // 0)
+        index.machine.post(FilesIndexed(None, None))  # type: ignore[arg-type]
     index.workspace.touch([place.write("b.py", TWO)])
     assert names(place.shown(index)) == ["a.py", "b.py"]
 
@@ -608,28 +610,27 @@ def test_small_batch_of_rows_is_written_after_the_delay(place: IndexedFolder, mo
     place.write("a.py", ONE + TWO)
     indexer.workspace.touch([path])
     assert indexer.client.wait_until_searchable(timeout_s=60)
-    assert indexer._publisher.unstored, "rows are waiting for a larger batch"
+    assert indexer.machine.publisher.unstored, "rows are waiting for a larger batch"
     deadline = time.monotonic() + 20
-    while indexer._publisher.unstored and time.monotonic() < deadline:
+    while indexer.machine.publisher.unstored and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not indexer._publisher.unstored
+    assert not indexer.machine.publisher.unstored
     assert indexer.client.state().phase == "ready"
 
 
 def test_running_request_defers_only_scan_results(place: IndexedFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     """A deferred event would change the reported phase from "ready" to "indexing"."""
-    monkeypatch.setattr(priority, "MAX_DELAY_S", 60.0)
+    monkeypatch.setattr(client_module, "MAX_DELAY_S", 60.0)
     path = place.write("a.py", ONE)
     indexer = place.index()
     assert indexer.client.wait_until_stored(timeout_s=60)
-    (state,) = indexer._roots.values()
-    over = threading.Event()
+    machine = indexer.machine
+    (state,) = machine.root_states()
     with indexer.client.foreground():
-        indexer._post(over.set)
-        assert over.wait(10)
-        over.clear()
+        machine.post(PauseRequested(False))
+        assert machine.wait(lambda: not machine._inbox, None, 10)
         state.job_started(path)
-        indexer._post(over.set)
-        assert not over.wait(0.1)
-    assert over.wait(10)
+        machine.post(PauseRequested(False))
+        assert not machine.wait(lambda: not machine._inbox, None, 0.1)
+    assert machine.wait(lambda: not machine._inbox, None, 10)
     state.job_finished(path)

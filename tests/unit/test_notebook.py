@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from promptls.index.files.notebooks.notebook import Cell, kernel_language, notebook_text, render_cells
+from promptls.index.files.notebooks import Cell, kernel_language, notebook_text, render_cells
 from promptls.index.files.read import FileContent, FileLimits, UnreadableFile, read_text
 from promptls.languages import LANGUAGES, language_of
 from promptls.util.text.span import Span

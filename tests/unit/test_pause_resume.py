@@ -8,8 +8,8 @@ import pytest
 
 from promptls.index.client import PAUSED_MESSAGE
 from promptls.index.config import IndexConfig
-from promptls.index.file_queue import INTERACTIVE_FILES
 from promptls.index.indexer import Indexer
+from promptls.index.machine import INTERACTIVE_FILES
 from promptls.index.workspace import Workspace
 from promptls.model import Root
 

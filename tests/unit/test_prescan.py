@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index.prescan.lexer import PrescanBatch, prescan
-from promptls.index.prescan.term_index import PrescanIndex
+from promptls.index.prescan import PrescanBatch, PrescanIndex, prescan
 from promptls.index.search.analyzer import split_runs, tokenize
 
 TEXTS = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from promptls.index.snapshot import Snapshot, with_file
+from promptls.index.snapshot import Snapshot, with_files
 from promptls.knowledge.project import project_index as module
 from promptls.knowledge.project.facts import ProjectFacts, ProjectHeader, project_header
 from promptls.knowledge.project.project_index import ProjectIndex
@@ -253,7 +253,7 @@ def test_facts_are_updated_after_change_and_cached_without(tmp_path: Path) -> No
     changed = snapshot
     for path, entry in after.files.items():
         if entry.content_hash != snapshot.files[path].content_hash:
-            changed = with_file(changed, path, entry)
+            changed = with_files(changed, [(path, entry)])
     (facts,) = projects.get(context_of(changed).sources)
     assert facts == facts_of(after)
     assert [u.label for u in facts.frameworks] == ["Flask", "React"]
@@ -273,10 +273,10 @@ def test_request_in_large_workspace_waits_for_edits_only(tmp_path: Path, monkeyp
     assert projects.get(context_of(snapshot).sources) == (before,)
     for path, entry in edited.files.items():
         if entry.content_hash != snapshot.files[path].content_hash:
-            snapshot = with_file(snapshot, path, entry)
+            snapshot = with_files(snapshot, [(path, entry)])
     assert projects.get(context_of(snapshot).sources) == (after,) != (before,)
     root = snapshot.roots[0].path
-    more = with_file(snapshot, f"{root}/more.py", FileEntry(f"{root}/more.py", root, "more.py"))
+    more = with_files(snapshot, [(f"{root}/more.py", FileEntry(f"{root}/more.py", root, "more.py"))])
     assert projects.get(context_of(more).sources) == (after,)
     projects.follow(context_of(more).sources)
     assert [one.files for one in projects.get(context_of(more).sources)] == [after.files + 1]
@@ -289,12 +289,12 @@ def test_request_during_indexing_waits_for_small_changes_only(tmp_path: Path, mo
     before = projects.get(context_of(snapshot).sources, complete=False)
     assert before == (facts_of(snapshot),)  # no facts were known
     root = snapshot.roots[0].path
-    more = with_file(snapshot, f"{root}/more.py", FileEntry(f"{root}/more.py", root, "more.py"))
+    more = with_files(snapshot, [(f"{root}/more.py", FileEntry(f"{root}/more.py", root, "more.py"))])
     assert projects.get(context_of(more).sources, complete=False) == before
     assert projects.is_outdated
     assert projects.get(context_of(more).sources) == (facts_of(more),) != before
     monkeypatch.setattr(module, "MAX_CHANGED_PER_REQUEST", 1)
-    fewer = with_file(more, f"{root}/more.py", None)
+    fewer = with_files(more, [(f"{root}/more.py", None)])
     assert projects.get(context_of(fewer).sources, complete=False) == before
 
 

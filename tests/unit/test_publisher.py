@@ -9,9 +9,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from promptls.index.publisher import MAX_DEAD_ROWS, Publisher
-from promptls.index.search.row_batch import RowBatch, build_rows, quantize
+from promptls.index.search.row_batch import RowBatch, quantize
 from promptls.model import decode_chunk_keys, decode_outline, decode_symbol_names, outline_view
-from workspaces import snapshot_of
+from workspaces import build_rows, snapshot_of
 
 
 def embedded_rows(keys: list[bytes]) -> RowBatch:

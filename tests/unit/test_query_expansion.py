@@ -6,7 +6,6 @@ import pytest
 
 from promptls.index.search.analyzer import tokenize
 from promptls.index.search.chunk_index import ChunkIndex
-from promptls.index.search.row_batch import build_rows
 from promptls.index.snapshot import Snapshot
 from promptls.retrieval.query import Query, parse_query
 from promptls.retrieval.query_expansion import (
@@ -16,7 +15,7 @@ from promptls.retrieval.query_expansion import (
     Cooccurrence,
     ExpansionLimits,
 )
-from workspaces import snapshot_of
+from workspaces import build_rows, snapshot_of
 
 CODE = """
 -- app/session.py --

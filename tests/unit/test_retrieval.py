@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from promptls.index.search import vectors
 from promptls.index.search.analyzer import tokenize
-from promptls.index.search.row_batch import build_rows, quantize
+from promptls.index.search.row_batch import quantize
 from promptls.index.snapshot import Snapshot
 from promptls.model import CancelToken
 from promptls.retrieval.candidates import CandidateLimits
@@ -28,7 +28,7 @@ from promptls.retrieval.retrieve import (
     search_by_file,
 )
 from promptls.retrieval.scorers import BM25_B, BM25_K1, fit_scale, kth_score, score_rows, top_indices
-from workspaces import IndexedSnapshot, snapshot_of
+from workspaces import IndexedSnapshot, build_rows, snapshot_of
 
 SHOP = '''
 -- shop/checkout.py --

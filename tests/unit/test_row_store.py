@@ -13,12 +13,10 @@ import pytest
 
 from promptls.index.search.chunk_index import ChunkIndex
 from promptls.index.search.reader import IndexReader
-from promptls.index.search.row_batch import RowBatch, build_rows, quantize
-from promptls.index.search.segment import Segment
-from promptls.index.search.store_identity import StoreIdentity
+from promptls.index.search.row_batch import RowBatch, Segment, StoreIdentity, quantize
 from promptls.index.store import checkpoint, row_store
 from promptls.index.store.row_store import RowStore, StoreError, open_store
-from workspaces import similarities
+from workspaces import build_rows, similarities
 
 pytestmark = pytest.mark.process
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.api.messages.results import redact_result
-from promptls.index.files.secret_files import secret_kind
+from promptls.index.files.policy import secret_kind
 from promptls.model import FileEntry, FileText
 from promptls.prompt.rendering.sanitized_lines import SanitizedLines
 from promptls.prompt.sanitize import (

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index.files.secret_files import secret_kind
+from promptls.index.files.policy import secret_kind
 from promptls.prompt.sanitize import redact
 from promptls.prompt.sanitize.detectors.token_patterns import token_patterns
 

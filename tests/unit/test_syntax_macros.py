@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.index.syntax.masks.c_macros import mask_preprocessor
+from promptls.index.syntax.c_masks import mask_preprocessor
 from promptls.index.syntax.parse import parse_source
 
 

@@ -64,13 +64,14 @@ def test_language_of_a_header_is_detected_from_its_content(channel: WorkerChanne
     assert (outline.language, outline.symbols[-1].qualified) == ("cpp", "shop.Cart.total")
 
 
-def test_embedding_is_deferred_until_all_files_are_outlined(tmp_path: Path) -> None:
+@pytest.mark.parametrize("store_is_open", [False, True])
+def test_embedding_waits_for_outlines_until_its_share_of_time_is_due(tmp_path: Path, store_is_open: bool) -> None:
     pool = WorkerPool(CONFIGURE, 1)
     done: list[str] = []
     hold = threading.Event()
 
     def first(channel: WorkerChannel) -> None:
-        pool.submit_deferred(channel, lambda channel: done.append("vectors"), 1)
+        pool.submit_deferred(channel, lambda channel: done.append("vectors"), 1, lambda: store_is_open)
         hold.wait(30)
 
     pool.submit_bulk(first)
@@ -82,7 +83,7 @@ def test_embedding_is_deferred_until_all_files_are_outlined(tmp_path: Path) -> N
     while len(done) < 2 and time.monotonic() < deadline:
         time.sleep(0.01)
     pool.close()
-    assert done == ["outlines", "vectors"]
+    assert done == (["vectors", "outlines"] if store_is_open else ["outlines", "vectors"])
 
 
 def test_known_chunks_are_not_embedded_again(channel: WorkerChannel, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +12,12 @@ import pytest
 
 from promptls.index.publisher import Publisher
 from promptls.index.scan.root_state import RootState
-from promptls.index.search.row_batch import build_rows, quantize
-from promptls.index.search.store_identity import StoreIdentity
+from promptls.index.search.row_batch import StoreIdentity, quantize
 from promptls.index.snapshot import Snapshot
 from promptls.index.store.lance_table import MAX_FRAGMENTS
 from promptls.index.store.row_store import RowStore, open_store
-from promptls.index.writer import IndexWriter
-from workspaces import snapshot_of
+from promptls.index.writer import IndexWriter, WriteResult
+from workspaces import build_rows, snapshot_of
 
 
 def publisher_with_rows(snapshot: Snapshot) -> Publisher:
@@ -42,11 +42,11 @@ def test_failed_write_is_retried_after_a_backoff(tmp_path: Path) -> None:
     (tmp_path / "rows").write_text("a file where the folder should be")
     writes = threading.Semaphore(0)
 
-    def on_written(stored: list[bytes], deleted: list[bytes]) -> None:
-        writer.writing = False
+    def on_written(result: WriteResult) -> None:
+        writer.finish(result)
         writes.release()
 
-    writer = IndexWriter(on_written, lambda store, error: None)
+    writer = IndexWriter(ThreadPoolExecutor(1), on_written, lambda store, error: None)
     writer.flush(publisher, [state], frozenset())
     assert writes.acquire(timeout=30)
     assert writer.is_backing_off
@@ -62,7 +62,7 @@ def test_failed_write_is_retried_after_a_backoff(tmp_path: Path) -> None:
     assert not writer.is_backing_off
     assert state.error == ""
     assert state.store.keys == publisher.chunk_index.reader().live_keys()
-    writer.close()
+    writer.close([], snapshot)
 
 
 @pytest.mark.process
@@ -76,12 +76,13 @@ def test_checkpoint_contains_rows_written_during_a_scan(tmp_path: Path, monkeypa
     state.store_ready.set_result(state.store)
     writes = threading.Semaphore(0)
 
-    def on_written(stored: list[bytes], deleted: list[bytes]) -> None:
-        publisher.mark_stored(stored)
-        writer.writing = False
+    def on_written(result: WriteResult) -> None:
+        publisher.mark_stored(result.stored_keys)
+        writer.finish(result)
         writes.release()
 
-    writer = IndexWriter(on_written, lambda store, error: None)
+    storage = ThreadPoolExecutor(1)
+    writer = IndexWriter(storage, on_written, lambda store, error: None)
     try:
         writer.flush(publisher, [state], frozenset())  # the walk is still running
         assert writes.acquire(timeout=60)
@@ -89,9 +90,7 @@ def test_checkpoint_contains_rows_written_during_a_scan(tmp_path: Path, monkeypa
         state.pending_walks = 0
         writer.flush(publisher, [state], frozenset())
         assert writes.acquire(timeout=60)
-        finished = threading.Event()
-        writer.submit(finished.set)
-        assert finished.wait(60)
+        storage.submit(lambda: None).result(60)  # the checkpoint follows the write
         again = RowStore(tmp_path / "rows", identity)
         assert again.load_checkpoint() is not None
         assert again.keys == publisher.chunk_index.reader().live_keys()
@@ -100,19 +99,19 @@ def test_checkpoint_contains_rows_written_during_a_scan(tmp_path: Path, monkeypa
         state.store.remove()
         assert list(tmp_path.glob("rows*")) == []
     finally:
-        writer.close()
+        writer.close([], snapshot)
         state.store.close()
 
 
 @pytest.mark.parametrize(("chunks", "max_batches"), [(2_000, 2), (60_000, 30), (200_000, 64)])
 def test_scan_writes_few_batches(tmp_path: Path, chunks: int, max_batches: int) -> None:
     """Compaction of more fragments would store all rows twice for a while."""
-    writer = IndexWriter(lambda stored, deleted: None, lambda store, error: None)
+    writer = IndexWriter(ThreadPoolExecutor(1), lambda result: None, lambda store, error: None)
     state = RootState(snapshot_of("-- a.py --\n", tmp_path / "root").roots[0])
     state.store, _ = open_store(tmp_path / "rows", StoreIdentity("model", 8, 1, 1))
     batches = 0
     while (stored := len(state.store.keys)) < chunks:
         state.store.keys.update(key.to_bytes(16, "big") for key in range(stored, stored + writer._min_rows([state])))
         batches += 1
-    writer.close()
+    writer.close([], Snapshot())
     assert batches <= max_batches <= MAX_FRAGMENTS

@@ -73,6 +73,8 @@ def _print_roots(status: dict[str, Any]) -> None:
             print(f"  by name only: {count:,} {reason}")
         if links := r["linkedFolders"]:
             print(f"  not followed, links to folders outside: {', '.join(links)}; open these folders as well")
+        if count := r["undecodableNames"]:
+            print(f"  left out: {plural(count, 'file or folder', 'files and folders')} whose name is not valid UTF-8")
     models = f"model {status['embedder']['model']}"
     if status["reranker"]["model"]:
         models += f", reranking model {status['reranker']['model']}"

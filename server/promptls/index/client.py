@@ -5,27 +5,22 @@ Nothing here changes the index.  A client can ask the indexer to read certain fi
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from promptls.index.config import IndexConfig
-from promptls.index.progress import IndexProgress
-from promptls.index.publisher import Publisher
+from promptls.index.machine import IndexMachine, WalkDue
 from promptls.index.scan import jobs
-from promptls.index.scan.prescanner import Prescanner
-from promptls.index.scan.priority import RequestPriority
-from promptls.index.scan.root_state import RootState, root_status
+from promptls.index.scan.root_state import DiskCheck, RootState, root_status
 from promptls.index.search.reader import IndexReader
-from promptls.index.snapshot import Outliner, Snapshot, SourceReader
+from promptls.index.snapshot import Snapshot, SourceReader
 from promptls.index.status import IndexState, IndexStatus, Phase
-from promptls.index.workers.pool import WorkerPool
 from promptls.index.workers.queries import PatternMatches, QueryEmbedder, structural_search
 from promptls.index.workers.reranker import MAX_TEXT_CHARACTERS, Reranker
-from promptls.index.workspace import Workspace
 from promptls.model import CancelToken, FileText, Span
 
 if TYPE_CHECKING:
@@ -44,37 +39,58 @@ CHECK_PAUSE_FACTOR = 5
 """Minimum pause between checks of the disk, as a multiple of the duration of a check, which is 3 ms for 1,000 files."""
 TERMS_TIMEOUT_S = 0.04
 """Seconds that a request waits for files that contain the terms of a question."""
+MAX_DELAY_S = 0.1
+"""Maximum seconds that the indexer waits for one request; a prompt takes about half."""
+_URGENCY_POLL_S = 0.005
+"""Seconds between two checks whether the indexer has become urgent."""
 PAUSED_MESSAGE = "Indexing is paused; promptls/reindex resumes it."
+
+
+class RequestPriority:
+    """Priority of requests over indexing: the indexer defers scan results while a request is computing.  Any thread.
+
+    Because of the GIL, a request that competes with many indexer events would take twice as long.  Urgent events (an
+    edit, a file that a request needs) are never deferred, and a request delays the indexer by at most `MAX_DELAY_S`.
+    """
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._deadlines: list[float] = []  # by running request: time.monotonic() until which the indexer waits
+
+    @contextmanager
+    def request_running(self) -> Iterator[None]:
+        """Mark a request as running within the `with` block."""
+        end = time.monotonic() + MAX_DELAY_S
+        with self._condition:
+            self._deadlines.append(end)
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._deadlines.remove(end)
+                self._condition.notify_all()
+
+    def yield_to_requests(self, is_urgent: Callable[[], bool]) -> None:
+        """Wait for the requests that are running now, unless `is_urgent` returns True."""
+        with self._condition:
+            running = list(self._deadlines)  # later requests do not prolong the wait
+            while any(end in self._deadlines and end > time.monotonic() for end in running) and not is_urgent():
+                self._condition.wait(_URGENCY_POLL_S)
 
 
 class IndexClient:
     """Access to the index for requests.  All methods may be called from any thread."""
 
     def __init__(
-        self,
-        config: IndexConfig,
-        workspace: Workspace,
-        publisher: Publisher,
-        pool: WorkerPool,
-        progress: IndexProgress,
-        prescanner: Prescanner,
-        priority: RequestPriority,
-        query_embedder: QueryEmbedder,
-        reranker: Reranker,
-        outliner: Outliner,
-        dimension: Callable[[], int | None],
+        self, machine: IndexMachine, query_embedder: QueryEmbedder, reranker: Reranker, priority: RequestPriority
     ) -> None:
-        self._config = config
-        self._workspace = workspace
-        self._publisher = publisher
-        self._pool = pool
-        self._progress = progress
-        self._prescanner = prescanner
-        self._priority = priority
+        self._machine = machine
+        self._config = machine.config
+        self._workspace = machine.workspace
+        self._publisher = machine.publisher
         self._query_embedder = query_embedder
         self._reranker = reranker
-        self._outliner = outliner
-        self._dimension = dimension
+        self._priority = priority
 
     # ---- reading
 
@@ -89,7 +105,7 @@ class IndexClient:
             Cancelled: The token was cancelled.
         """
         sequence = self._workspace.sequence
-        self._progress.wait(lambda: self._progress.document_sequence >= sequence, token, SNAPSHOT_TIMEOUT_S)
+        self._machine.wait(lambda: self._machine.document_sequence >= sequence, token, SNAPSHOT_TIMEOUT_S)
         return replace(self._publisher.snapshot, documents=self._workspace.documents)
 
     def wait_for_changes(self, token: CancelToken | None = None, timeout_s: float = CHANGES_TIMEOUT_S) -> bool:
@@ -98,20 +114,20 @@ class IndexClient:
         Raises:
             Cancelled: The token was cancelled.
         """
-        return self._progress.wait(lambda: not self._progress.has_unread_changes, token, timeout_s)
+        return self._machine.wait(lambda: not self._machine.has_unread_changes, token, timeout_s)
 
     @property
     def has_unread_changes(self) -> bool:
         """True if files that are reported as changed wait to be read."""
-        return self._progress.has_unread_changes
+        return self._machine.has_unread_changes
 
     def source_reader(self, snapshot: Snapshot, allow_secrets: bool = False) -> SourceReader:
         """Return a reader for the texts of a snapshot, which outlines files that have changed on disk."""
-        return SourceReader(snapshot, self._config.limits, self._outliner, allow_secrets)
+        return SourceReader(snapshot, self._config.limits, self._machine.documents.outline_now, allow_secrets)
 
     def is_partial(self, snapshot: Snapshot) -> bool:
         """Return whether files of the workspace were not listed or not read when a snapshot was taken."""
-        return not self._progress.listed or not all(entry.scanned for entry in snapshot.files.values())
+        return not self._machine.listed or not all(entry.scanned for entry in snapshot.files.values())
 
     # ---- files that a request needs before others
 
@@ -123,7 +139,7 @@ class IndexClient:
         Raises:
             Cancelled: The token was cancelled.
         """
-        return self._prioritize(self._prescanner.files_defining(names, token), NAMES_TIMEOUT_S, token)
+        return self._prioritize(self._machine.prescanner.files_defining(names, token), NAMES_TIMEOUT_S, token)
 
     def prioritize_terms(self, terms: Sequence[str], token: CancelToken | None = None) -> Snapshot:
         """Read the waiting files that match search terms best; return a snapshot that contains them.
@@ -133,7 +149,7 @@ class IndexClient:
         Raises:
             Cancelled: The token was cancelled.
         """
-        return self._prioritize(self._prescanner.files_matching(terms), TERMS_TIMEOUT_S, token)
+        return self._prioritize(self._machine.prescanner.files_matching(terms), TERMS_TIMEOUT_S, token)
 
     def _prioritize(self, paths: Sequence[str], timeout_s: float, token: CancelToken | None) -> Snapshot:
         def are_read() -> bool:
@@ -142,12 +158,12 @@ class IndexClient:
 
         if paths:
             self._workspace.touch(paths)
-            self._progress.wait(are_read, token, timeout_s)
+            self._machine.wait(are_read, token, timeout_s)
         return self.snapshot(token)
 
     def prescanned_names(self, prefix: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
         """Yield (name, path) of prescanned definitions in unread files, for names that start with `prefix`."""
-        return self._prescanner.names_starting_with(prefix, snapshot)
+        return self._machine.prescanner.names_starting_with(prefix, snapshot)
 
     def reconcile(self, after_s: float, patience_s: float = 0.15, cheaply: bool = False) -> None:
         """Check for changes on disk that the editor did not report, if the last check is older than `after_s` seconds.
@@ -159,12 +175,12 @@ class IndexClient:
         the background.  While files are still being indexed, walks are rarer and nothing is awaited.
         """
         now = time.monotonic()
-        known = [s for s in self._progress.root_states() if s.walked and not s.pending_walks]
+        known = [s for s in self._machine.root_states() if s.walked and not s.pending_walks]
         due = [s for s in known if now - s.checked_at > _check_interval(s, after_s, cheaply)]
         patience_s = patience_s if self.searchable else 0.0
         found = [self._check_root(state) for state in due]  # of every root
         if any(found):
-            self._progress.wait(lambda: self.searchable, None, patience_s)
+            self._machine.wait(lambda: self.searchable, None, patience_s)
 
     def refresh(self, token: CancelToken | None = None, timeout_s: float = REFRESH_TIMEOUT_S) -> bool:
         """Make everything written to disk before this call searchable; return False after `timeout_s` seconds.
@@ -178,7 +194,7 @@ class IndexClient:
         checked: set[RootState] = set()
         # A walk or check that runs already may have passed a file before it changed, so only later ones count.
         while self.wait_until_searchable(token, max(0.0, deadline - time.monotonic())):
-            unchecked = [state for state in self._progress.root_states() if state not in checked]
+            unchecked = [state for state in self._machine.root_states() if state not in checked]
             if not unchecked:
                 return True
             for state in unchecked:
@@ -189,27 +205,27 @@ class IndexClient:
 
     def _check_root(self, state: RootState, all_files: bool = False) -> bool:
         """Check a root for changes on disk, and schedule reading them; return whether there are any."""
-        began = state.checked_at = time.monotonic()
+        began = time.monotonic()
+        state.disk_check = DiskCheck(began, state.disk_check.seconds)  # other requests do not repeat it meanwhile
         modified = (
             jobs.check_staleness(state.root, state.folder_stats, self._publisher.snapshot, all_files)
             if state.complete
             else None
         )
-        state.check_seconds = time.monotonic() - began
+        state.disk_check = DiskCheck(began, time.monotonic() - began)
         if modified is None:
             self._workspace.rescan([state.root.path])
         elif modified:
             self._workspace.touch(modified)
-        else:
-            state.schedule_walk(began)
-            self._workspace.wake()
+        elif state.is_walk_due(began):
+            self._machine.post(WalkDue(state, began))
         return modified is None or bool(modified)
 
     # ---- workers
 
     def start_worker(self) -> None:
         """Start the interactive worker before the first request needs it."""
-        self._pool.submit_interactive(lambda channel: channel.start())
+        self._machine.pool.submit_interactive(lambda channel: channel.start())
 
     def query_vector(self, text: str) -> NDArray[np.float32] | None:
         """Return the vector of a query, None if the model cannot be used."""
@@ -253,7 +269,7 @@ class IndexClient:
         Raises:
             Cancelled: The token was cancelled.
         """
-        return structural_search(self._pool, pattern, paths, self._publisher.snapshot, token, seconds)
+        return structural_search(self._machine.pool, pattern, paths, self._publisher.snapshot, token, seconds)
 
     def foreground(self) -> AbstractContextManager[None]:
         """Return a context manager that defers indexing while a request computes; take the snapshot before."""
@@ -267,54 +283,54 @@ class IndexClient:
         Raises:
             Cancelled: The token was cancelled.
         """
-        return self._progress.wait(lambda: self._progress.listed, token, LISTING_TIMEOUT_S)
+        return self._machine.wait(lambda: self._machine.listed, token, LISTING_TIMEOUT_S)
 
     def wait_until_searchable(self, token: CancelToken | None = None, timeout_s: float = 3600.0) -> bool:
         """Wait until all known files are searchable; return False after `timeout_s` seconds."""
-        return self._progress.wait(lambda: self.searchable, token, timeout_s)
+        return self._machine.wait(lambda: self.searchable, token, timeout_s)
 
     def wait_until_stored(self, token: CancelToken | None = None, timeout_s: float = 3600.0) -> bool:
         """Wait until all known files are searchable and written to disk; return False after `timeout_s` seconds."""
-        return self._progress.wait(lambda: self.stored, token, timeout_s)
+        return self._machine.wait(lambda: self.stored, token, timeout_s)
 
     @property
     def searchable(self) -> bool:
         """True if every known file has its symbols, terms and vectors."""
-        return self._progress.searchable
+        return self._machine.searchable
 
     @property
     def stored(self) -> bool:
         """True if everything is searchable and written, or the disk accepts no writes."""
-        return self._progress.stored
+        return self._machine.stored
 
     @property
     def usable(self) -> bool:
         """True if every known file has its symbols and terms, or is prescanned, so that a question can select it."""
-        return self._progress.usable
+        return self._machine.usable
 
     @property
     def is_reading(self) -> bool:
         """True if files of the workspace wait to be listed or read."""
-        return self._progress.is_reading
+        return self._machine.is_reading
 
     @property
     def progress_flags(self) -> tuple[bool, bool, bool]:
         """(usable, searchable, writing): while it is unchanged, little but counts has changed."""
-        return self.usable, self.searchable, self._progress.writing
+        return self.usable, self.searchable, self._machine.writer.writing
 
     def state(self) -> IndexState:
         """Return the current state of the index, without counting its contents."""
-        states = self._progress.root_states()
+        states = self._machine.root_states()
         problems = (
-            self._pool.problem,
+            self._machine.pool.problem,
             *(state.error for state in states),
-            PAUSED_MESSAGE if self._progress.paused else "",
+            PAUSED_MESSAGE if self._machine.paused else "",
             self._query_embedder.problem,
             self._reranker.problem,
         )
         problem = next(filter(None, problems), "")
         phase: Phase = "indexing" if all(state.walked for state in states) else "scanning"
-        if self.searchable and (self._progress.written or problem):
+        if self.searchable and (self._machine.written or problem):
             phase = "degraded" if problem else "ready"
         snapshot = self._publisher.snapshot
         return IndexState(
@@ -331,13 +347,13 @@ class IndexClient:
         """Return the state of the index with the counts of every root."""
         state = self.state()  # before counting, so that the counts are not older
         publisher = self._publisher
-        roots = tuple(root_status(s, publisher.root_counts(s.root.path)) for s in self._progress.root_states())
+        roots = tuple(root_status(s, publisher.root_counts(s.root.path)) for s in self._machine.root_states())
         return IndexStatus(
             state,
             roots,
             self._config.embedding.model,
-            self._dimension() or 0,
-            self._pool.problem,
+            self._machine.dimension or 0,
+            self._machine.pool.problem,
             publisher.embedded_chunks,
             self._reranker.status(),
         )
@@ -347,4 +363,4 @@ def _check_interval(state: RootState, after_s: float, cheaply: bool) -> float:
     """Return the minimum seconds between two checks of the disk for changes in a root."""
     if not state.complete:
         return state.backoff_interval(after_s)
-    return min(after_s, CHECK_PAUSE_FACTOR * state.check_seconds) if cheaply else after_s
+    return min(after_s, CHECK_PAUSE_FACTOR * state.disk_check.seconds) if cheaply else after_s

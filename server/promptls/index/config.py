@@ -13,7 +13,7 @@ from promptls.index.embedding.embedder import EmbeddingSpec, model_identity
 from promptls.index.files.policy import FilePolicy
 from promptls.index.files.read import FileLimits
 from promptls.index.search.analyzer import ANALYZER_VERSION
-from promptls.index.search.store_identity import StoreIdentity
+from promptls.index.search.row_batch import StoreIdentity
 from promptls.index.syntax.chunks import CHUNKER_VERSION
 from promptls.settings import Settings, cache_directory
 

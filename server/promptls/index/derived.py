@@ -59,7 +59,8 @@ class Derived(Generic[T]):
 
     Args:
         value: The value for a snapshot without files.
-        update: Return the value after a change, which may be the same object, modified.
+        update: Return the value after a change.  It may modify the value and return it; then readers need a lock of their
+            own, and no earlier snapshot has a value any more.
         source: The part of a snapshot that the value depends on, compared by identity.
         batch_size: Maximum number of changed files for one call of `update`; removed files come first.
         history: Number of recent values that `at` can return without an update.
@@ -112,15 +113,15 @@ class Derived(Generic[T]):
         if change is None:
             return
         if self._batch_size is None and limit is None:
-            self.value = self._update(self.value, change)
+            self._apply(change)
             self._record(snapshot)
             return
         changed = change.changed[:limit]
         if change.gone:
-            self.value = self._update(self.value, change._part([], change.gone))
+            self._apply(change._part([], change.gone))
         size = self._batch_size or max(1, len(changed))
         for start in range(0, len(changed), size):
-            self.value = self._update(self.value, change._part(changed[start : start + size], []))
+            self._apply(change._part(changed[start : start + size], []))
         if len(changed) == len(change.changed):
             self._record(snapshot)
             return
@@ -137,6 +138,11 @@ class Derived(Generic[T]):
         self.value = value
         self._files, self._marker = PersistentMap(), None
         self._recent.clear()
+
+    def _apply(self, change: Change) -> None:
+        before, self.value = self.value, self._update(self.value, change)
+        if self.value is before:  # it may have been modified, so that it is the value of the new files only
+            self._recent = [(source, value) for source, value in self._recent if value is not before]
 
     def _record(self, snapshot: Snapshot) -> None:
         self._files, self._marker = snapshot.files, snapshot.last_change

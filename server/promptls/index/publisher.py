@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from promptls.index.search.chunk_index import ChunkIndex, FileUpdate
-from promptls.index.search.row_batch import RowBatch
-from promptls.index.search.segment import Segment
+from promptls.index.search.row_batch import RowBatch, Segment
 from promptls.index.snapshot import Snapshot, with_files
 from promptls.index.status import kind_of_reason
 from promptls.model import FileEntry, count_symbols, decode_chunk_keys, drop_cached_outline

@@ -17,10 +17,9 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.index.files.identity import document_label
-from promptls.index.files.notebooks.cells import OpenCell
+from promptls.index.files.notebooks import OpenCell
 from promptls.index.files.read import FileContent, FileLimits, UnreadableFile, read_any_text, read_text
-from promptls.index.files.uris import is_file_path
+from promptls.index.files.uris import document_label, is_file_path
 from promptls.model import (
     FileEntry,
     FileText,
@@ -127,11 +126,6 @@ class Snapshot(Struct, frozen=True):
         """Return the symbol of a reference from `names`, None if the file has changed since."""
         outline = self.outline(ref[0])
         return outline.symbols[ref[1]] if outline is not None and ref[1] < len(outline.symbols) else None
-
-
-def with_file(snapshot: Snapshot, path: str, entry: FileEntry | None) -> Snapshot:
-    """Return the snapshot with one file replaced, added, or (entry None) removed."""
-    return with_files(snapshot, [(path, entry)])
 
 
 def with_files(snapshot: Snapshot, changes: Iterable[tuple[str, FileEntry | None]]) -> Snapshot:

@@ -1,4 +1,4 @@
-"""Index writer: writes rows and manifest records in few large batches, on its own thread.
+"""Index writer: writes rows and manifest records in few large batches, on the storage executor.
 
 Rows are written before records, so that a record never refers to missing rows. The checkpoint, a copy for the next
 start, is written last. Content of unsaved text is not written. The indexer calls `flush` after every step; the writer
@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 
 from msgspec import Struct, field
 
@@ -34,6 +34,8 @@ LanceDB prefers few large writes. Fragments of many small writes are soon merged
 ones may be removed.
 """
 
+MIN_FLUSH_RECORDS = 1_000
+"""Number of records that are written during a scan even if there are few rows."""
 SMALL_BATCH_ROWS, SMALL_BATCH_DELAY_S = 200, 30.0
 """Fewer rows than this wait so many seconds after the previous write: each write starts a process."""
 
@@ -44,11 +46,16 @@ RowsByRoot = list[tuple[RootState, list[RowBatch]]]
 RecordsByRoot = list[tuple[RootState, dict[str, FileEntry | None]]]
 
 
-class _WriteResult(Struct):
-    """Result of one write, filled in step by step."""
+class WriteResult(Struct):
+    """Result of one write, filled in step by step on the storage executor."""
 
+    idle: bool  # whether nothing else was to be indexed
+    has_rows: bool
     stored_keys: list[bytes] = field(default_factory=list)
     deleted_keys: list[bytes] = field(default_factory=list)
+    # (root, topic, sentence for users or "")
+    problems: list[tuple[RootState, str, str]] = field(default_factory=list)
+    failed_records: RecordsByRoot = field(default_factory=list)
     # (store, new keys, table version before) for `RowStore.update_checkpoint`
     checkpoint_updates: list[tuple[RowStore, Sequence[bytes], bytes]] = field(default_factory=list)
     failed: bool = False
@@ -59,46 +66,59 @@ class IndexWriter:
 
     def __init__(
         self,
-        on_written: Callable[[list[bytes], list[bytes]], None],
+        storage: Executor,
+        on_written: Callable[[WriteResult], None],
         on_damage: Callable[[RowStore, BaseException], None],
     ) -> None:
         """Create a writer.
 
         Args:
-            on_written: Called on the writer thread after each write with the stored and the deleted keys.
-            on_damage: Called when a store cannot be read.
+            storage: Runs the writes, one at a time.
+            on_written: Called on its thread after each write; the indexer then calls `finish`.
+            on_damage: Called on its thread when a store cannot be read.
         """
+        self._storage = storage
         self._on_written = on_written
         self._on_damage = on_damage
-        self._executor = ThreadPoolExecutor(1, "index-store")
         self.writing = False
         self.backoff = Backoff()
+        self._running: tuple[Future[None], RecordsByRoot] | None = None  # the last write
         self._failed_records: RecordsByRoot = []
         self._small_batch_at = 0.0  # time.monotonic() from which a small batch is due
         self._stale_since = 0.0  # time.monotonic() of the last write whose old versions still exist, 0 without
-
-    def submit(self, work: Callable[[], object]) -> None:
-        """Run a function on the writer thread, between writes."""
-        self._executor.submit(work)
 
     def schedule_cleanup(self, stores: Iterable[RowStore]) -> None:
         """Remove old table versions if the last write is long enough ago. Call it from time to time."""
         if self._stale_since and not self.writing and time.monotonic() - self._stale_since > CLEANUP_DELAY_S:
             self._stale_since = 0.0
             for store in stores:
-                self._executor.submit(_drop_old_versions, store)
+                self._storage.submit(_drop_old_versions, store)
 
     def retry(self) -> None:
         """Make the next write due, regardless of earlier failures."""
         self.backoff.reset()
         self._small_batch_at = 0.0
 
-    def close(self) -> None:
-        """Finish the running write, and cancel queued ones."""
-        self._executor.shutdown(wait=True, cancel_futures=True)
+    def close(self, states: Sequence[RootState], snapshot: Snapshot) -> None:
+        """Finish the running write, cancel queued ones, and save the records that are left: files that were read."""
+        self._storage.shutdown(wait=True, cancel_futures=True)
+        if self._running is not None and self._running[0].cancelled():
+            self._failed_records += self._running[1]
+        for state in states:
+            records = {n: e for failed, saved in self._failed_records if failed is state for n, e in saved.items()}
+            records |= dict(state.unsaved_records)
+            if state.manifest is not None and records:
+                try:
+                    _save_records(state, records, snapshot)
+                except Exception as error:
+                    log.warning("Cannot write records of %s: %s", state.root.path, error)
 
     def flush(self, publisher: Publisher, states: Iterable[RootState], unsaved: frozenset[str]) -> None:
-        """Start a write if there is enough to write, or anything while the index is idle."""
+        """Start a write if there is enough to write, or anything while the index is idle.
+
+        During a scan, records are written as soon as there are many, even if the rows of their files are not complete
+        yet.  If the scan is interrupted, the next start reads only files without records or rows.
+        """
         if self.writing or self.is_backing_off:
             return
         roots = list(states)
@@ -106,9 +126,10 @@ class IndexWriter:
             root, failed = self._failed_records.pop()
             root.unsaved_records = {**failed, **root.unsaved_records}
         idle = all(root.complete for root in roots)
-        if not idle and sum(map(len, publisher.unstored)) < self._min_rows(roots):
+        are_rows_due = idle or sum(map(len, publisher.unstored)) >= self._min_rows(roots)
+        if not are_rows_due and sum(len(root.unsaved_records) for root in roots) < MIN_FLUSH_RECORDS:
             return
-        rows = self.due_rows(publisher, roots, unsaved)
+        rows = self.due_rows(publisher, roots, unsaved) if are_rows_due else []
         if idle and not rows:
             for root in roots:
                 if (
@@ -125,7 +146,21 @@ class IndexWriter:
             root.unsaved_records = {}
         self.writing = True
         reader = publisher.chunk_index.reader()
-        self._executor.submit(self._write, roots, rows, records, reader, publisher.snapshot, idle)
+        result = WriteResult(idle, bool(rows))
+        write = self._storage.submit(self._write, roots, rows, records, reader, publisher.snapshot, result)
+        self._running = write, records
+
+    def finish(self, result: WriteResult) -> None:
+        """Take over the result of a write."""
+        self.writing = False
+        now = time.monotonic()
+        if result.has_rows:
+            self._stale_since = now
+            self._small_batch_at = now + SMALL_BATCH_DELAY_S if result.idle and not result.failed else 0.0
+        self._failed_records += result.failed_records
+        for state, topic, problem in result.problems:
+            state.set_problem(topic, problem)
+        self.backoff.record(result.failed)
 
     @property
     def is_backing_off(self) -> bool:
@@ -155,28 +190,21 @@ class IndexWriter:
         records: RecordsByRoot,
         reader: IndexReader,
         snapshot: Snapshot,
-        idle: bool,
+        result: WriteResult,
     ) -> None:
-        result = _WriteResult()
         try:
-            self._write_rows(states, rows, reader, idle, result)
+            self._write_rows(states, rows, reader, result)
             self._write_records(records, snapshot, result)
         except Exception:
             result.failed = True
             log.exception("Cannot write the index; will retry")
-        self._stale_since = time.monotonic()
-        if rows:
-            self._small_batch_at = time.monotonic() + SMALL_BATCH_DELAY_S if idle and not result.failed else 0.0
-        self.backoff.record(result.failed)
-        self._on_written(result.stored_keys, result.deleted_keys)
+        self._on_written(result)
         for store, new_keys, before in result.checkpoint_updates:
             store.update_checkpoint(reader, new_keys, before)
-        if idle:
+        if result.idle:
             release_free_memory()
 
-    def _write_rows(
-        self, states: list[RootState], rows: RowsByRoot, reader: IndexReader, idle: bool, result: _WriteResult
-    ) -> None:
+    def _write_rows(self, states: list[RootState], rows: RowsByRoot, reader: IndexReader, result: WriteResult) -> None:
         for state in states:
             if state.store is not None and state.store.is_deleted:
                 self._on_damage(state.store, StoreError("the table was deleted"))
@@ -189,31 +217,33 @@ class IndexWriter:
                 new_keys = [key for batch in batches for key in batch.keys]
                 result.stored_keys += new_keys
                 result.deleted_keys += store.delete_dead(reader.live_count, reader.live_keys)
-                if idle:
+                if result.idle:
                     store.checkpoint_outdated = False  # even if it fails: no second attempt before the next write
                     result.checkpoint_updates.append((store, new_keys, before))
-                state.set_problem("rows")
+                result.problems.append((state, "rows", ""))
             except Exception as error:
                 result.failed = True
                 log.warning("Cannot write rows of %s: %s", state.root.path, error)
-                state.set_problem("rows", f"Cannot write the index ({short_error(error)}); will retry.")
+                problem = f"Cannot write the index ({short_error(error)}); will retry."
+                result.problems.append((state, "rows", problem))
                 if isinstance(error, StoreError) and error.damaged:
                     self._on_damage(store, error)
-        for state in states if idle and not result.failed else ():
+        for state in states if result.idle and not result.failed else ():
             if state.store is not None and state.store.checkpoint_outdated:  # rows of a scan that has ended
                 state.store.checkpoint_outdated = False
                 result.checkpoint_updates.append((state.store, (), b""))
 
-    def _write_records(self, records: RecordsByRoot, snapshot: Snapshot, result: _WriteResult) -> None:
+    def _write_records(self, records: RecordsByRoot, snapshot: Snapshot, result: WriteResult) -> None:
         for state, changed in records:
             try:
                 _save_records(state, changed, snapshot)
-                state.set_problem("records")
+                result.problems.append((state, "records", ""))
             except Exception as error:
                 result.failed = True
                 log.warning("Cannot write records of %s: %s", state.root.path, error)
-                state.set_problem("records", f"Cannot write the cache ({short_error(error)}); will retry.")
-                self._failed_records.append((state, changed))
+                problem = f"Cannot write the cache ({short_error(error)}); will retry."
+                result.problems.append((state, "records", problem))
+                result.failed_records.append((state, changed))
 
 
 def _save_records(state: RootState, changed: Mapping[str, FileEntry | None], snapshot: Snapshot) -> None:

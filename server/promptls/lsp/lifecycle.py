@@ -192,12 +192,12 @@ async def _start_engine(server: PromptServer) -> None:
         on_change = lambda: _call_soon(loop, lambda: schedule_status(server))  # noqa: E731
         engine = Engine(server.settings, server.index_workspace, on_change, complete, encoding)
         server.session = PromptDocumentSession(engine, server.documents, _supports_insert_replace(server))
+        engine.start()
         return engine
 
     while True:
         try:
             engine = await loop.run_in_executor(server.request_executor, build)
-            engine.start()
             break
         except Exception as error:
             if server.protocol._shutdown:

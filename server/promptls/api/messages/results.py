@@ -214,6 +214,7 @@ def encode_status(status: IndexStatus, counter: CounterStatus, memory_bytes: int
                 "skipped": r.skipped,
                 "skipReasons": dict(sorted(r.skip_reasons.items())),
                 "linkedFolders": list(r.linked_folders[:MAX_LINKED_FOLDERS]),
+                "undecodableNames": r.undecodable_names,
                 "lastError": r.last_error,
             }
             for r in status.roots

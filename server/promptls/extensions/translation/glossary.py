@@ -6,7 +6,6 @@ of languages with inflection match by their stem, accents aside.
 
 from __future__ import annotations
 
-import sys
 import unicodedata
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -14,10 +13,7 @@ from importlib.resources import files
 from msgspec import Struct
 from py_rust_stemmers import SnowballStemmer
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from promptls.util.toml import tomllib
 
 LANGUAGES = {
     "zh": "Chinese",

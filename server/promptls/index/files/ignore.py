@@ -235,11 +235,8 @@ def always_excluded(base: str, mode: int) -> IgnoreDecision | None:
     """Return why an entry is excluded regardless of rules, None otherwise; `mode` is 0 if it does not exist."""
     if base == ".git" or (CASE_INSENSITIVE and base.lower() == ".git"):
         return IgnoreDecision(False, "it belongs to git itself")
-    if not base.isascii():
-        try:
-            base.encode()
-        except UnicodeEncodeError:
-            return IgnoreDecision(False, "its name is not valid UTF-8")
+    if not base.isascii() and undecodable_part(base):
+        return IgnoreDecision(False, "its name is not valid UTF-8")
     if base == CHECKPOINT_FOLDER:
         return IgnoreDecision(False, "it holds backup copies of notebooks")
     if modes.S_ISDIR(mode):
@@ -248,6 +245,16 @@ def always_excluded(base: str, mode: int) -> IgnoreDecision | None:
         return IgnoreDecision(False, "it is a backup file of an editor")
     reason = file_type_problem(mode) if mode else ""
     return IgnoreDecision(False, reason) if reason else None
+
+
+def undecodable_part(name: str) -> str:
+    """Return the part of a name up to the first file or folder that is not valid UTF-8, "" if all are."""
+    try:
+        name.encode()
+        return ""
+    except UnicodeEncodeError as error:
+        end = name.find("/", error.start)
+        return name if end < 0 else name[:end]
 
 
 def rule_decision(file: str, line: int, rule: str) -> IgnoreDecision:

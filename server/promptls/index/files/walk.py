@@ -1,7 +1,11 @@
-"""File walk: list the files of a root, and explain why a path is or is not listed.
+"""File walk: list the files of a root, explain why a path is or is not listed, and detect changes since a walk.
 
 `walk_files`, `ignored_paths` and `explain_path` agree.  A file is listed if and only if it is not ignored.  A listed
 file is indexed if and only if its text can be read.
+
+Changes are detected by `stat` of the known folders and files, in a quarter of the time of a walk.  Added, deleted and
+renamed files change the mtime of their folder, and modified files their own.  Ignore files are compared by size and
+mtime.  Other changes (rules outside the root, an ignored file that git tracks) are only detected by the next walk.
 """
 
 from __future__ import annotations
@@ -23,13 +27,30 @@ from promptls.index.files.ignore import (
     file_mode,
     is_reinclusion,
     rule_decision,
+    undecodable_part,
 )
-from promptls.index.files.read import FileLimits, UnreadableFile, folder_exists, is_out_of_resources, read_text
+from promptls.index.files.read import (
+    FileLimits,
+    UnreadableFile,
+    file_stat,
+    folder_exists,
+    is_out_of_resources,
+    read_text,
+)
 from promptls.index.files.uris import WINDOWS, is_inside
 from promptls.model import CancelToken
 
 _OUTSIDE_ROOT = IgnoreDecision(False, "it is outside the workspace folder")
 _DEFAULT_LIMITS = FileLimits()
+
+
+class WalkNotes:
+    """What a walk leaves out that users may miss."""
+
+    def __init__(self) -> None:
+        self.links: list[str] = []  # names of links
+        self.linked_folders: list[str] = []  # names of links to folders outside of the root, which are not followed
+        self.undecodable_names: set[str] = set()  # topmost files and folders whose name is not valid UTF-8
 
 
 class FileInfo(Struct, frozen=True, gc=False):
@@ -46,20 +67,19 @@ def walk_files(
     limits: FileLimits,
     token: CancelToken | None = None,
     folder: str = "",
-    linked_folders: list[str] | None = None,
+    notes: WalkNotes | None = None,
 ) -> Iterator[FileInfo]:
     """Yield the files of a root that are not ignored, whatever their content, up to `limits.max_files`.
 
     With `folder`, only files in the folder of this name (relative to the root) are listed.  Unreadable folders are
-    skipped, and a root that does not exist is empty.  The names of links to folders outside of the root, which are not
-    followed, are added to `linked_folders`.
+    skipped, and a root that does not exist is empty.  `notes` receives what is left out.
 
     Raises:
         Cancelled: The token was cancelled.
         OSError: The system is out of file descriptors or memory.
     """
     ignore_tree = IgnoreTree(root)
-    links: list[str] = []
+    notes = notes or WalkNotes()
     if folder and ignored_paths(root, [f"{ignore_tree.root}/{folder}"], limits):
         return
     count = 0
@@ -72,7 +92,7 @@ def walk_files(
         if tree.name in visited:
             continue
         visited.add(tree.name)
-        for file in _walk_work_tree(ignore_tree, tree, trees, token, links):
+        for file in _walk_work_tree(ignore_tree, tree, trees, token, notes):
             if limits.policy and limits.policy.exclusion_reason(file.name):
                 continue
             yield file
@@ -81,8 +101,7 @@ def walk_files(
                 return
             if token is not None and not count % 256:
                 token.check()
-    if linked_folders is not None:
-        linked_folders += [name for name in dict.fromkeys(links) if _leads_outside(ignore_tree.root, name)]
+    notes.linked_folders += [name for name in dict.fromkeys(notes.links) if _leads_outside(ignore_tree.root, name)]
 
 
 def _leads_outside(root: str, name: str) -> bool:
@@ -112,13 +131,13 @@ def explain_path(root: str, path: str, limits: FileLimits) -> IgnoreDecision:
 
 
 def _walk_work_tree(
-    ignore_tree: IgnoreTree, tree: FolderRules, trees: list[str], token: CancelToken | None, links: list[str]
+    ignore_tree: IgnoreTree, tree: FolderRules, trees: list[str], token: CancelToken | None, notes: WalkNotes
 ) -> Iterator[FileInfo]:
-    """Yield the files of one work tree below a folder; nested work trees are added to `trees`, links to `links`."""
+    """Yield the files of one work tree below a folder; nested work trees are added to `trees`."""
     if tree.exclusion is not None:
         return
     if tree.repo is None:
-        yield from _walk_folders(ignore_tree, tree, trees, token, links)
+        yield from _walk_folders(ignore_tree, tree, trees, token, notes)
         return
     names = _list_with_git(tree, tree.repo, token)
     # Load all folders first: a "!" in any .promptlsignore can list files that git ignores.
@@ -126,10 +145,10 @@ def _walk_work_tree(
     seen: set[str] = set()
     if names is None or ignore_tree.has_negation:
         without_git = _tree_without_git(ignore_tree, tree.tree)
-        for file in _walk_folders(without_git, without_git.folder(tree.name), trees, token, links):
+        for file in _walk_folders(without_git, without_git.folder(tree.name), trees, token, notes):
             seen.add(file.name)
             yield file
-    for file in _filter_git_listing(ignore_tree, names or [], folders, tree.tree, trees, links):
+    for file in _filter_git_listing(ignore_tree, names or [], folders, tree.tree, trees, notes):
         if file.name not in seen:
             yield file
 
@@ -155,13 +174,16 @@ def _filter_git_listing(
     folders: dict[str, FolderRules],
     tree: str,
     trees: list[str],
-    links: list[str],
+    notes: WalkNotes,
 ) -> Iterator[FileInfo]:
     """Yield the names listed by git that are regular files and that no `.promptlsignore` ignores."""
     previous = ""
     for name in names:
         parent, _, base = name.rpartition("/")
         folder = folders[parent]
+        if not name.isascii() and (part := undecodable_part(name)):
+            notes.undecodable_names.add(part)
+            continue
         if folder.exclusion is not None or name == previous:  # git lists a file in conflict once for each side
             continue
         previous = name
@@ -181,13 +203,13 @@ def _filter_git_listing(
             if submodule.exclusion is None and submodule.tree == submodule.name:
                 trees.append(submodule.name)
         elif modes.S_ISLNK(stat.st_mode):
-            links.append(name)
+            notes.links.append(name)
         elif always_excluded(base, stat.st_mode) is None:
             yield FileInfo(path, name, stat.st_size, stat.st_mtime_ns)
 
 
 def _walk_folders(
-    ignore_tree: IgnoreTree, top: FolderRules, trees: list[str], token: CancelToken | None, links: list[str]
+    ignore_tree: IgnoreTree, top: FolderRules, trees: list[str], token: CancelToken | None, notes: WalkNotes
 ) -> Iterator[FileInfo]:
     """Yield the files below a folder by the rules of the ignore tree; nested work trees are added to `trees`."""
     stack = [top] if top.exclusion is None else []
@@ -198,7 +220,7 @@ def _walk_folders(
         subfolders: list[FolderRules] = []
         try:
             with open_folder(folder.path, (ignore_tree.root or "/",)) as listing:
-                files = _classify_entries(ignore_tree, folder, listing, subfolders, trees, links)
+                files = _classify_entries(ignore_tree, folder, listing, subfolders, trees, notes)
         except OSError as error:
             if is_out_of_resources(error):
                 raise  # unread files must not count as deleted
@@ -213,12 +235,15 @@ def _classify_entries(
     listing: Iterable[os.DirEntry[str]],
     subfolders: list[FolderRules],
     trees: list[str],
-    links: list[str],
+    notes: WalkNotes,
 ) -> list[FileInfo]:
     """Return the listed files of a folder; its listed subfolders are added to `subfolders` or `trees`."""
     files: list[FileInfo] = []
     prefix = folder.name + "/" if folder.name else ""
     for entry in sorted(listing, key=lambda entry: entry.name):
+        if not entry.name.isascii() and undecodable_part(entry.name):
+            notes.undecodable_names.add(prefix + entry.name)
+            continue
         try:
             if entry.is_dir(follow_symlinks=False):
                 subfolder = ignore_tree.enter(folder, entry.name)
@@ -228,7 +253,7 @@ def _classify_entries(
                     subfolders.append(subfolder)
                 continue
             if entry.is_symlink():
-                links.append(prefix + entry.name)
+                notes.links.append(prefix + entry.name)
             if not entry.is_file(follow_symlinks=False) or always_excluded(entry.name, 0) is not None:
                 continue
             rule = ignore_tree.decide(folder, entry.name, is_folder=False)
@@ -361,3 +386,89 @@ def _relative_name(root: str, path: str) -> str | None:
     if target in (top, top + "/"):
         return ""
     return path[len(root) + 1 :] if target.startswith(top + "/") else None
+
+
+CLOCK_SLACK_NS = 50_000_000
+"""Nanoseconds before a walk within which an mtime is not trusted, because file system clocks are coarse."""
+MAX_EMPTY_FOLDERS = 1_000
+"""Maximum number of folders without files that are checked; the next walk covers the others."""
+RULE_FILES = (".gitignore", ".promptlsignore", ".git/info/exclude")
+"""Ignore files, relative to the folder that contains them."""
+
+
+class FolderStats(Struct, frozen=True, gc=False):
+    """File system state of a root at a walk."""
+
+    folders: dict[str, int]  # path → mtime in ns, -1 if a walk is needed
+    rules: dict[str, tuple[int, int]]  # path → (size, mtime in ns)
+
+
+def record_stats(root: str, files: Iterable[FileInfo], limits: FileLimits, began_ns: int) -> FolderStats:
+    """Return the state of a root for `is_stale`, after a walk that began at `began_ns` (time.time_ns)."""
+    folders = {root}
+    for file in files:
+        parent = file.path.rpartition("/")[0]
+        while parent not in folders and len(parent) > len(root):
+            folders.add(parent)
+            parent = parent.rpartition("/")[0]
+    rules: dict[str, tuple[int, int]] = {}
+    mtimes: dict[str, int] = {}
+    pending = sorted(folders)
+    empty = 0
+    while pending:
+        subfolders: list[str] = []
+        for folder in pending:
+            mtimes[folder] = _folder_mtime(folder, began_ns - CLOCK_SLACK_NS)
+            subfolders += [subfolder for subfolder in _subfolders(folder) if subfolder not in folders]
+            for path in (f"{folder.rstrip('/')}/{name}" for name in RULE_FILES):
+                if (stat := file_stat(path)) is not None:
+                    rules[path] = stat if stat[1] < began_ns - CLOCK_SLACK_NS else (-1, -1)
+        subfolders = subfolders[: MAX_EMPTY_FOLDERS - empty]
+        empty += len(subfolders)
+        ignored = ignored_paths(root, subfolders, limits) if subfolders else set()
+        pending = [folder for folder in subfolders if folder not in ignored]
+    return FolderStats(mtimes, rules)
+
+
+def is_stale(stats: FolderStats) -> bool:
+    """Return whether a folder or an ignore file has changed, so that a walk is needed to list the files."""
+    return any(recorded < 0 or _folder_mtime(path) != recorded for path, recorded in stats.folders.items()) or any(
+        file_stat(path) != recorded for path, recorded in stats.rules.items()
+    )
+
+
+def modified_files(files: Iterable[tuple[str, int, int]]) -> list[str]:
+    """Return the paths of the files (path, size, mtime in ns) that differ on disk."""
+    modified: list[str] = []
+    for path, size, mtime_ns in files:
+        try:
+            stat = os.lstat(path)
+        except OSError:
+            modified.append(path)
+            continue
+        if stat.st_mtime_ns != mtime_ns or stat.st_size != size:
+            modified.append(path)
+    return modified
+
+
+def _folder_mtime(folder: str, before_ns: int | None = None) -> int:
+    """Return the mtime of a folder; -1 if it does not exist, or if the mtime is not before `before_ns`."""
+    try:
+        stat = os.lstat(folder)
+    except OSError:
+        return -1
+    if not modes.S_ISDIR(stat.st_mode) or (before_ns is not None and stat.st_mtime_ns >= before_ns):
+        return -1
+    return stat.st_mtime_ns
+
+
+def _subfolders(folder: str) -> list[str]:
+    """Return the subfolders of a folder, except links and `.git`."""
+    try:
+        with os.scandir(folder) as listing:
+            names = [e.name for e in listing if e.name != ".git" and e.is_dir(follow_symlinks=False)]
+            return [f"{folder.rstrip('/')}/{name}" for name in names]
+    except OSError as error:
+        if is_out_of_resources(error):
+            raise
+        return []

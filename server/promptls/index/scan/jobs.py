@@ -6,13 +6,16 @@ Stateless functions.  The indexer calls them and keeps the results.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from promptls.index.config import IndexConfig
 from promptls.index.files.read import (
     LEASED,
     PERMISSION_DENIED,
@@ -22,9 +25,16 @@ from promptls.index.files.read import (
     is_readable,
     listing_problem,
 )
-from promptls.index.files.stat_cache import FolderStats, is_stale, modified_files
-from promptls.index.files.walk import FileInfo, ignored_paths, walk_files
-from promptls.index.prescan.lexer import PrescanBatch
+from promptls.index.files.walk import (
+    FileInfo,
+    FolderStats,
+    WalkNotes,
+    ignored_paths,
+    is_stale,
+    modified_files,
+    walk_files,
+)
+from promptls.index.prescan import PrescanBatch
 from promptls.index.search.row_batch import RowBatch
 from promptls.index.snapshot import Snapshot
 from promptls.index.store.row_store import RowStore
@@ -35,15 +45,19 @@ from promptls.index.workers.messages import (
     ExtractTerms,
     FileScan,
     ForgetDocument,
+    OpenReranker,
     PrescanFiles,
     PrescanResult,
     ScanFiles,
     ScanResult,
     ScanText,
+    ScoreTexts,
     TermsResult,
+    TextScores,
 )
-from promptls.index.workers.pool import WorkerChannel, WorkerError
-from promptls.model import CancelToken, FileEntry, Root, decode_chunk_keys
+from promptls.index.workers.pool import WorkerChannel, WorkerError, worker_configuration
+from promptls.index.workers.spawn import RERANKER_MODULE
+from promptls.model import CancelToken, FileEntry, Root, decode_chunk_keys, decode_outline
 
 BATCH_FILES = 256
 BATCH_BYTES = 300_000
@@ -61,6 +75,10 @@ FILE_TIMEOUT_S, MAX_SLOW_FILES = 3.0, 32
 batch.  Parsing has its own, much shorter limit."""
 EMBED_TIMEOUT_S = 1.0
 """Seconds per chunk; transformer models embed 5 to 25 chunks a second on a laptop."""
+
+
+FolderIdentity = tuple[int, int]
+"""Device and inode of a folder."""
 
 
 class OutlineResult(Struct, frozen=True):
@@ -84,17 +102,49 @@ class WalkChanges(NamedTuple):
 
     entries: dict[str, FileEntry | None]  # to publish
     stale: list[str]  # files to outline
-    unconfirmed: list[str]  # files that are not listed, but newer than the walk or still being read: to check again
+    unconfirmed: list[str]  # files of which walk and snapshot disagree, and either may be newer: to check again
 
 
-FolderIdentity = tuple[int, int]
 ReportResult = Callable[[OutlineResult | EmbeddingResult], None]
 
 
-def list_root_files(root: Root, limits: FileLimits, token: CancelToken) -> tuple[list[FileInfo], list[str]]:
-    """Return the files of a root that are not ignored, and the names of links to folders outside of it."""
-    linked_folders: list[str] = []
-    return list(walk_files(root.path, limits, token, linked_folders=linked_folders)), linked_folders
+class RootWalk(NamedTuple):
+    """Result of a walk of a root."""
+
+    files: list[FileInfo]  # that are not ignored
+    linked_folders: tuple[str, ...]  # names of links to folders outside of the root
+    undecodable_names: int  # number of files and folders left out because their name is not valid UTF-8
+    identity: FolderIdentity | None  # of the folder, None if it has no files
+    folder_problem: str  # why there are no files, "" if the folder is just empty
+    limit_problem: str  # "" unless the root has too many files
+    seconds: float  # duration
+
+
+def walk_root(root: Root, limits: FileLimits, token: CancelToken, identity: FolderIdentity | None) -> RootWalk:
+    """List the files of a root.
+
+    Args:
+        root: The root.
+        limits: Limits of files and of their number.
+        token: Cancels the walk.
+        identity: Identity of the folder when it had files, None if it never had any.
+
+    Raises:
+        Cancelled: The token was cancelled.
+        OSError: The system is out of file descriptors or memory.
+    """
+    began = time.monotonic()
+    notes = WalkNotes()
+    files = list(walk_files(root.path, limits, token, notes=notes))
+    return RootWalk(
+        files,
+        tuple(notes.linked_folders),
+        len(notes.undecodable_names),
+        folder_identity(root.path) if files else None,
+        "" if files else empty_root_problem(root, identity),
+        file_limit_problem(root, len(files), limits),
+        time.monotonic() - began,
+    )
 
 
 def missing_root_problem(root: Root) -> str:
@@ -158,11 +208,13 @@ def compare_walk(
     pending: Collection[str] = (),
     live: bool = False,
     reindex: bool = False,
+    touched: Collection[str] = (),
 ) -> WalkChanges:
     """Return what a walk changes; entries of open documents are left unchanged.
 
     A file that is not listed may have been created after the walk, or may be ignored by rules that are newer than its
-    entry or its job.  If the entry is newer than the walk or its job is unfinished, the caller checks the file again.
+    entry or its job.  If the entry is newer than the walk, its job is unfinished or the file was reported as changed
+    since, the caller checks it again; also a listed file that was removed since.
 
     Args:
         listed: Result of the walk, by path.
@@ -173,15 +225,19 @@ def compare_walk(
         live: Whether the recalled entries are those of the snapshot when the walk began.  Entries that have changed
             since are newer than the walk.
         reindex: Whether every file is outlined.
+        touched: Paths of files and folders that were reported as changed since the walk was requested.
     """
     changes: dict[str, FileEntry | None] = {}
     stale: list[str] = []
+    unconfirmed = [path for path in pending if path not in listed and path not in snapshot.files]
     for path, file in listed.items():
         if path in snapshot.documents:
             continue
         before, current = recalled.get(path), snapshot.files.get(path)
         if live and before is not None and current is not before:
-            if current is not None and (current.size, current.mtime_ns) != (file.size, file.mtime_ns):
+            if current is None:  # removed by an earlier walk, or since
+                unconfirmed.append(path)
+            elif (current.size, current.mtime_ns) != (file.size, file.mtime_ns):
                 stale.append(path)
             continue
         if before is not None and not reindex and (before.size, before.mtime_ns) == (file.size, file.mtime_ns):
@@ -194,15 +250,19 @@ def compare_walk(
         if current is None:
             changes[path] = before or FileEntry(path, root.path, file.name, file.size, file.mtime_ns)
         stale.append(path)
-    unconfirmed = [path for path in pending if path not in listed and path not in snapshot.files]
     for path, entry in snapshot.files.items():
         if entry.root != root.path or path in snapshot.documents or path in listed:
             continue
-        if _is_unmodified(recalled.get(path), entry):
+        if _is_unmodified(recalled.get(path), entry) and not _is_touched(path, touched):
             changes[path] = None
         else:
             unconfirmed.append(path)
     return WalkChanges(changes, stale, unconfirmed)
+
+
+def _is_touched(path: str, touched: Collection[str]) -> bool:
+    """Return whether a file or a folder above it was reported as changed."""
+    return bool(touched) and (path in touched or any(str(folder) in touched for folder in PurePosixPath(path).parents))
 
 
 def _is_unmodified(old: FileEntry | None, new: FileEntry) -> bool:
@@ -384,3 +444,46 @@ def file_entry(scan: FileScan, root: Root, name: str) -> FileEntry:
         scan.encoded_outline,
         scan.skip_reason,
     )
+
+
+class WorkerCheck(Struct, frozen=True):
+    """Result of outlining and embedding one file."""
+
+    symbols: tuple[str, ...]  # names of the symbols found
+    embedded: bool  # whether the chunks have vectors
+    dimension: int  # of the embedding model, 0 without one
+    problem: str  # why the embedding model cannot be used, "" otherwise
+
+
+def check_reranker(model: str, timeout_s: float) -> str:
+    """Load a reranking model in a new process and score a text; return the problem, "" without one.
+
+    Raises:
+        WorkerError: The process failed or did not respond in time.
+    """
+    channel = WorkerChannel(OpenReranker(model), background=False, module=RERANKER_MODULE)
+    try:
+        response = channel.call(ScoreTexts("query", ("text",)), timeout_s)
+        return channel.problem or (response.problem if isinstance(response, TextScores) else "")
+    finally:
+        channel.stop()
+
+
+def check_worker(config: IndexConfig, path: str, timeout_s: float) -> WorkerCheck:
+    """Outline and embed a file in a new worker process.
+
+    Raises:
+        WorkerError: The worker failed or did not respond in time.
+    """
+    channel = WorkerChannel(worker_configuration(config), background=False)
+    try:
+        response = channel.call(ScanFiles((path,), roots=(path.replace("\\", "/").rpartition("/")[0],)), timeout_s)
+        scans = response.files if isinstance(response, ScanResult) else ()
+        symbols = [
+            s.name for scan in scans if scan.encoded_outline for s in decode_outline(scan.encoded_outline).symbols
+        ]
+        lookup = RowLookup(lambda _: False)
+        rows = embed_rows(channel, extract_terms(channel, scans, lookup.is_finished), lookup).rows
+        return WorkerCheck(tuple(symbols), bool(rows.vectors), channel.dimension, channel.problem)
+    finally:
+        channel.stop()

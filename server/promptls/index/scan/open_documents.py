@@ -11,10 +11,9 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from promptls.index.files.identity import located_path
+from promptls.index.files.policy import secret_reason
 from promptls.index.files.read import FileContent, FileLimits, file_stat, read_text
-from promptls.index.files.secret_files import secret_reason
-from promptls.index.files.uris import is_file_path
+from promptls.index.files.uris import is_file_path, located_path
 from promptls.index.files.walk import ignored_paths
 from promptls.index.publisher import Publisher
 from promptls.index.scan import jobs

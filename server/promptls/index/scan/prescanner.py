@@ -8,11 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor, Future
+from functools import partial
+
+from msgspec import Struct
 
 from promptls.index.files.read import FileLimits
-from promptls.index.prescan import fallback
-from promptls.index.prescan.lexer import PrescanBatch
-from promptls.index.prescan.term_index import PrescanIndex
+from promptls.index.prescan import MAX_DEFINING_FILES, PrescanBatch, PrescanIndex, find_definitions
 from promptls.index.publisher import Publisher
 from promptls.index.scan import jobs
 from promptls.index.scan.root_state import RootState
@@ -26,6 +27,21 @@ MAX_PRIORITIZED_FILES, MAX_PRIORITIZED_BYTES = 3, 40_000
 """Maximum number of files that are read first for the words of a question, and their maximum total size in bytes."""
 
 
+class PrescanFinished(Struct, frozen=True):
+    """A batch was prescanned; None if the worker failed."""
+
+    state: RootState
+    paths: tuple[str, ...]
+    batch: PrescanBatch | None
+
+
+class PrescanPrepared(Struct, frozen=True):
+    """The index of all prescanned batches is built."""
+
+
+PrescanEvent = PrescanFinished | PrescanPrepared
+
+
 class Prescanner:
     """Prescan of waiting files, and queries on its results."""
 
@@ -34,13 +50,13 @@ class Prescanner:
         publisher: Publisher,
         pool: WorkerPool,
         limits: FileLimits,
-        post: Callable[[Callable[[], None]], None],
+        post: Callable[[PrescanEvent], None],
         executor: Executor,
     ) -> None:
         self._publisher = publisher
         self._pool = pool
         self._limits = limits
-        self._post = post  # runs a function on the indexer's thread
+        self._post = post  # events for `handle`
         self._executor = executor  # runs work that would block the indexer's thread
         self._index = PrescanIndex()
         self._running = 0  # running batches, including the final build of the index
@@ -58,27 +74,30 @@ class Prescanner:
         for batch in jobs.split_batches(waiting, snapshot, jobs.PRESCAN_FILES, jobs.PRESCAN_BYTES):
             self._running += 1
             future = self._pool.submit_bulk(jobs.prescan_job(state.root, batch))
-            future.add_done_callback(lambda f, b=batch: self._post(lambda: self._batch_finished(state, b, f)))  # type: ignore[misc]
+            future.add_done_callback(partial(self._report, state, batch))
 
-    def _batch_finished(self, state: RootState, batch: tuple[str, ...], future: Future[PrescanBatch]) -> None:
-        succeeded = state.unread and not future.cancelled() and future.exception() is None
-        if succeeded and self._index.merge(future.result()):
-            state.unprescanned.difference_update(batch)
-        if self._running == 1 and state.unread:
+    def _report(self, state: RootState, paths: tuple[str, ...], future: Future[PrescanBatch]) -> None:
+        """Post the result of a batch (worker thread)."""
+        failed = future.cancelled() or future.exception() is not None
+        self._post(PrescanFinished(state, paths, None if failed else future.result()))
+
+    def handle(self, event: PrescanEvent) -> None:
+        """Merge a batch, and build the index before the first query once all batches are merged."""
+        if isinstance(event, PrescanPrepared):
+            self._running -= 1
+            return
+        if event.state.unread and event.batch is not None and self._index.merge(event.batch):
+            event.state.unprescanned.difference_update(event.paths)
+        if self._running == 1 and event.state.unread:
             self._executor.submit(self._prepare)
         else:
             self._running -= 1
 
     def _prepare(self) -> None:
-        """Build the prescan index before the first query."""
-
-        def done() -> None:
-            self._running -= 1
-
         try:
             self._index.prepare()
         finally:
-            self._post(done)
+            self._post(PrescanPrepared())
 
     def clear(self) -> None:
         """Drop all results: no file is waiting."""
@@ -87,18 +106,16 @@ class Prescanner:
     # ---- any thread
 
     def files_defining(self, names: Collection[str], token: CancelToken | None) -> list[str]:
-        """Return up to `fallback.MAX_FILES` waiting files that probably define one of the names.
+        """Return up to `MAX_DEFINING_FILES` waiting files that probably define one of the names.
 
         Raises:
             Cancelled: The request was cancelled.
         """
         snapshot = self._publisher.snapshot
-        paths = [path for path in self._index.files_defining(names) if _is_waiting(path, snapshot)][
-            : fallback.MAX_FILES
-        ]
+        paths = [path for path in self._index.files_defining(names) if _is_waiting(path, snapshot)][:MAX_DEFINING_FILES]
         unknown = [p for p, e in snapshot.files.items() if not e.scanned and p not in self._index]
-        if len(paths) < fallback.MAX_FILES and unknown:
-            paths += fallback.find_definitions(
+        if len(paths) < MAX_DEFINING_FILES and unknown:
+            paths += find_definitions(
                 names,
                 unknown,
                 self._limits,

@@ -7,12 +7,12 @@ import time
 from collections.abc import Collection, Iterable
 from concurrent.futures import Future
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from promptls.index.config import IndexConfig, outline_fingerprint
-from promptls.index.files.stat_cache import FolderStats
-from promptls.index.files.walk import walk_files
+from promptls.index.files.walk import FolderStats, walk_files
 from promptls.index.publisher import RootCounts
 from promptls.index.status import RootStatus
 from promptls.index.store.cache_dir import root_directory
@@ -30,17 +30,25 @@ MIN_WALK_PAUSE_FACTOR = 20
 """Minimum pause between walks, as a multiple of the duration of a walk: at most a twentieth of one core is used."""
 
 
-class RootState:
-    """Mutable state of one root.  Only the indexer's thread changes it, except where noted."""
+class DiskCheck(NamedTuple):
+    """The last check of a root for changes on disk."""
 
-    __slots__ = ("attempts", "check_seconds", "checked_at", "dropped", "failed", "folder_stats", "identity", "linked_folders",
+    began: float = 0.0  # time.monotonic()
+    seconds: float = 0.0  # duration
+
+
+class RootState:
+    """Mutable state of one root.  Only the thread that runs the state machine changes it, except `disk_check`."""
+
+    __slots__ = ("attempts", "disk_check", "dropped", "failed", "folder_stats", "identity", "linked_folders",
                  "manifest", "next_walk_at",
-                 "outline_batches", "pending", "pending_walks", "problems", "retry_failed", "root", "store", "store_ready", "unprescanned",
-                 "unread", "unsaved_records", "unwalked_changes", "walk_requested", "walk_seconds", "walked_at", "was_read")  # fmt: skip
+                 "outline_batches", "pending", "pending_walks", "problems", "retry_failed", "root", "store", "store_ready", "touched",
+                 "undecodable_names", "unprescanned",
+                 "unread", "unsaved_records", "walk_requested", "walk_seconds", "walked_at", "was_read")  # fmt: skip
 
     def __init__(self, root: Root) -> None:
         self.root = root
-        self.manifest: Manifest | None = None  # set by the walk thread; later if opening failed at first
+        self.manifest: Manifest | None = None  # None while it is not open, or if it cannot be opened
         self.store: RowStore | None = None
         self.store_ready: Future[RowStore | None] = Future()
         self.outline_batches = 0  # queued or running outline batches
@@ -52,18 +60,18 @@ class RootState:
         self.attempts: dict[str, int] = {}  # path → number of failures
         self.retry_failed = False  # whether the next walk schedules the failed files again
         self.unsaved_records: dict[str, FileEntry | None] = {}  # name → manifest record to write, None to delete
-        self.unwalked_changes: set[str] = set()  # paths that changed before the result of the first walk was applied
+        self.touched: set[str] = set()  # paths that were reported as changed while walks are pending
         self.pending_walks = 1  # requested and unfinished walks; the first one opens the root
         self.walk_requested = False  # whether one of them follows a reported or detected change
         self.was_read = False  # whether all files were read once
         self.walked_at = 0.0  # time.monotonic() of the last finished walk
         self.walk_seconds = 0.0  # duration of the last walk
-        self.next_walk_at = 0.0  # time.monotonic() of the next background walk, 0 for none; any thread
-        self.checked_at = 0.0  # time.monotonic() of the last check for changes; any thread
-        self.check_seconds = 0.0  # duration of that check
-        self.folder_stats: FolderStats | None = None  # set by the walk thread
+        self.next_walk_at = 0.0  # time.monotonic() of the next background walk, 0 for none
+        self.disk_check = DiskCheck()  # replaced by requests, on any thread
+        self.folder_stats: FolderStats | None = None  # of the last walk, None while a walk is pending
         self.identity: tuple[int, int] | None = None  # device and inode of the folder at the last walk that found files
-        self.linked_folders: list[str] = []  # names of links to folders outside of the root; set by the walk thread
+        self.linked_folders: tuple[str, ...] = ()  # names of links to folders outside of the root
+        self.undecodable_names = 0  # number of files and folders whose name is not valid UTF-8
         self.problems: dict[str, str] = {}  # topic ("folder", "files", "rows", …) → sentence for users
 
     @property
@@ -72,7 +80,7 @@ class RootState:
         return next(iter(list(self.problems.values())), "")
 
     def set_problem(self, topic: str, problem: str = "") -> None:
-        """Set the problem of a topic, or clear it with "".  Any thread."""
+        """Set the problem of a topic, or clear it with ""."""
         if problem:
             self.problems[topic] = problem
         else:
@@ -112,19 +120,36 @@ class RootState:
         count = f"{len(self.failed):,} file{'s' if len(self.failed) > 1 else ''}"
         self.set_problem("files", f"Cannot index {count} ({reason}); will retry.")
 
+    @property
+    def checked_at(self) -> float:
+        """Time (`time.monotonic`) since which changes on disk may have been missed."""
+        return max(self.walked_at, self.disk_check.began)
+
+    def walk_started(self, requested: bool) -> None:
+        """Record that a walk was submitted; `requested` if it follows a reported or detected change."""
+        self.next_walk_at = 0.0
+        self.pending_walks += 1
+        self.walk_requested = self.walk_requested or requested
+        self.folder_stats = None
+
     def walk_finished(self) -> None:
         """Record that the result of a walk was applied."""
         self.pending_walks -= 1
         self.walk_requested = self.walk_requested and self.pending_walks > 0
         self.was_read = self.was_read or not self.unread
-        self.walked_at = self.checked_at = time.monotonic()
+        self.walked_at = time.monotonic()
         self.next_walk_at = 0.0
+        if not self.pending_walks:
+            self.touched.clear()
+
+    def is_walk_due(self, now: float) -> bool:
+        """Return whether a background walk should be scheduled: the last walk is long ago for its duration."""
+        pause_s = max(WALK_INTERVAL_S, MIN_WALK_PAUSE_FACTOR * self.walk_seconds)
+        return not self.next_walk_at and now - self.walked_at > pause_s
 
     def schedule_walk(self, now: float) -> None:
-        """Schedule a background walk unless the last walk is too recent for its duration."""
-        if not self.next_walk_at and now - self.walked_at > max(
-            WALK_INTERVAL_S, MIN_WALK_PAUSE_FACTOR * self.walk_seconds
-        ):
+        """Schedule a background walk if it is due."""
+        if self.is_walk_due(now):
             self.next_walk_at = now + WALK_DELAY_S
 
     def backoff_interval(self, after_s: float) -> float:
@@ -159,7 +184,8 @@ def root_status(state: RootState, counts: RootCounts) -> RootStatus:
         vectors=counts.vectors,
         pending=len(state.pending),
         skip_reasons=counts.skip_reasons,
-        linked_folders=tuple(state.linked_folders),
+        linked_folders=state.linked_folders,
+        undecodable_names=state.undecodable_names,
         last_error=state.error,
         disk=_store_statistics(state.store),
     )

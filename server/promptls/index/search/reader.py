@@ -13,8 +13,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from promptls.index.search import vectors
-from promptls.index.search.row_batch import compact_ids
-from promptls.index.search.segment import PostingLists, Segment, build_posting_lists
+from promptls.index.search.row_batch import PostingLists, Segment, build_posting_lists, compact_ids
 from promptls.index.search.term_dictionary import TermDictionary
 from promptls.util.bm25 import inverse_document_frequency
 

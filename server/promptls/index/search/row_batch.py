@@ -1,13 +1,13 @@
-"""Row batches: keys, terms and quantized vectors of many chunks as a few arrays.
+"""Rows of the index as arrays: batches, segments with posting lists, and the identity of the store that holds them.
 
-A row belongs to a chunk text, not to its location. Whole batches pass through pipes, arrays and tables without a
-Python loop over rows.
+A row belongs to a chunk text, not to its location.  Whole batches pass through pipes, arrays and tables without a
+Python loop over rows.  A checkpoint stores segments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Collection, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -109,23 +109,6 @@ def pack_vectors(scales: NDArray[np.float32], steps: NDArray[np.int8]) -> NDArra
     return np.concatenate([np.ascontiguousarray(scales, np.float32)[:, None].view(np.int8), steps], axis=1)
 
 
-def build_rows(terms: Iterable[tuple[bytes, Sequence[str]]], vectors: bytes = b"") -> RowBatch:
-    """Build a batch from (key, terms) pairs.
-
-    Args:
-        terms: Key and terms of each row.
-        vectors: As in `RowBatch`.
-    """
-    ids: dict[str, int] = {}
-    keys, term_ids, lengths = [], [], []
-    for key, row_terms in terms:
-        keys.append(key)
-        term_ids += [ids.setdefault(term, len(ids)) for term in row_terms]
-        lengths.append(len(row_terms))
-    offsets = np.fromiter(accumulate(lengths, initial=0), np.int32, len(lengths) + 1)
-    return RowBatch(tuple(keys), tuple(ids), np.array(term_ids, np.int32).tobytes(), offsets.tobytes(), vectors)
-
-
 def compact_ids(ids: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Renumber ids below `count` without gaps; return (used ids, ascending; new id of each entry).
 
@@ -141,3 +124,67 @@ def compact_ids(ids: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], 
 
 def _offsets(counts: NDArray[np.int32]) -> NDArray[np.int32]:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+
+
+class Segment(Struct, frozen=True):
+    """Rows of the index with their vectors and posting lists. Term ids are indexes into `terms`."""
+
+    keys: tuple[bytes, ...]
+    vectors: NDArray[np.int8]  # [rows, dimension], quantized
+    scales: NDArray[np.float32]  # [rows]
+    lengths: NDArray[np.int32]  # [rows], terms of the chunk
+    terms: tuple[str, ...]
+    ids: NDArray[np.int32]  # term ids, ascending
+    offsets: NDArray[np.int64]  # [ids + 1], start of the posting list of each term
+    rows: NDArray[np.int32]
+    counts: NDArray[np.uint8]
+
+
+class PostingLists(Struct, frozen=True):
+    """An inverted index: postings grouped by term. See `build_posting_lists`."""
+
+    ids: NDArray[np.int32]  # term ids, ascending
+    offsets: NDArray[np.int64]  # [ids + 1], start of the posting list of each term
+    rows: NDArray[np.int32]
+    counts: NDArray[np.uint8]
+
+    def slice_of(self, term_id: int) -> slice:
+        """Return the slice of `rows` and `counts` that holds the posting list of a term."""
+        at = int(self.ids.searchsorted(np.int32(term_id)))  # another type would convert the whole array
+        is_known = at < len(self.ids) and self.ids[at] == term_id
+        return slice(int(self.offsets[at]), int(self.offsets[at + 1])) if is_known else slice(0, 0)
+
+    def posting_ids(self) -> NDArray[np.int32]:
+        """Return the term id of each posting."""
+        return np.repeat(self.ids, np.diff(self.offsets))
+
+
+def build_posting_lists(
+    posting_ids: NDArray[np.int32], rows: NDArray[np.int32], counts: NDArray[np.uint8]
+) -> PostingLists:
+    """Group postings by term.
+
+    Args:
+        posting_ids: Term id of each posting, in any order.
+        rows: Row of each posting.
+        counts: Term frequency of each posting.
+    """
+    order = np.argsort(posting_ids, kind="stable")
+    sorted_ids = posting_ids[order]
+    first = np.flatnonzero(np.diff(sorted_ids, prepend=np.int32(-1)))
+    offsets = np.append(first, len(posting_ids)).astype(np.int64)
+    return PostingLists(sorted_ids[first], offsets, rows[order], counts[order])
+
+
+SCHEMA_VERSION = 4
+"""Version of the LanceDB schema."""
+
+
+class StoreIdentity(Struct, frozen=True):
+    """Versions and model that rows depend on. Another identity is another table."""
+
+    model: str
+    dimension: int
+    chunker: int
+    terms: int
+    schema: int = SCHEMA_VERSION

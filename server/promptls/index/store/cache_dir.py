@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from promptls.index.search.store_identity import StoreIdentity
+from promptls.index.search.row_batch import StoreIdentity
 from promptls.model import Root
 
 log = logging.getLogger(__name__)

@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from promptls.index.search.segment import Segment
+from promptls.index.search.row_batch import Segment
 from promptls.index.store.cache_dir import remove_directory_at
 from promptls.util.decode import decode_msgpack
 

@@ -22,8 +22,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from promptls.index.search.row_batch import RowBatch, pack_vectors
-from promptls.index.search.store_identity import StoreIdentity
+from promptls.index.search.row_batch import RowBatch, StoreIdentity, pack_vectors
 from promptls.util.import_stubs import import_with_stubs
 
 os.environ.setdefault("LANCE_LOG", "error")  # else LanceDB prints warnings to stderr

@@ -23,9 +23,7 @@ import msgspec
 import numpy as np
 
 from promptls.index.search.reader import IndexReader
-from promptls.index.search.row_batch import RowBatch
-from promptls.index.search.segment import Segment
-from promptls.index.search.store_identity import StoreIdentity
+from promptls.index.search.row_batch import RowBatch, Segment, StoreIdentity
 from promptls.index.store import checkpoint
 from promptls.index.store.lance_table import short_error, table_exists, table_version
 from promptls.index.workers.messages import (

@@ -6,6 +6,7 @@ definitions. The work is proportional to the number of captures; the tree itself
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,27 +14,123 @@ from typing import TYPE_CHECKING, NamedTuple
 from promptls.index.syntax import doc_comments
 from promptls.index.syntax.definitions import scan_definitions
 from promptls.index.syntax.doc_types import documented_imports
-from promptls.index.syntax.metrics import (
-    TRAITS,
-    cyclomatic_complexities,
-    decorators,
-    innermost_definitions,
-    is_exported,
-)
 from promptls.index.syntax.references import DeclarationCache, EncodedReferences, ReferenceCache, find_references
-from promptls.index.syntax.signature import body_start_line, is_constructor, signature_between
-from promptls.index.syntax.symbol_builder import SINGLE_STATEMENT_KINDS, Extent, SymbolDraft, finish_drafts
-from promptls.index.syntax.tree_sitter.captures import CaptureCache, Captures, run_queries
-from promptls.index.syntax.tree_sitter.incremental import VersionedCache
-from promptls.index.syntax.tree_sitter.queries import CompiledQueries
+from promptls.index.syntax.symbol_builder import (
+    SINGLE_STATEMENT_KINDS,
+    Extent,
+    SymbolDraft,
+    body_start_line,
+    finish_drafts,
+    is_constructor,
+    signature_between,
+)
+from promptls.index.syntax.tree_sitter.queries import (
+    CaptureCache,
+    Captures,
+    CompiledQueries,
+    VersionedCache,
+    run_queries,
+)
 from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import Language, names
-from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, TITLED_KINDS, TYPE_KINDS
+from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, SPACE_KINDS, TITLED_KINDS, TYPE_KINDS
+from promptls.languages.visibility import Definition
 from promptls.model import Import, Span, Symbol
 from promptls.util.text.truncate import truncate_words
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
+
+
+TRAITS = ("yields", "spawns", "defers", "awaits")
+"""Query captures that are traits of the enclosing function."""
+
+_DECORATOR = re.compile(rb"@(?!interface\b)([A-Za-z_][\w.]*)|#!?\[(?:cfg_attr\([^,]*,\s*)?([A-Za-z_][\w:]*)")
+_MAX_DECORATORS = 6
+_MAX_HEAD_BYTES = 400
+"""Bytes of a head that are searched for decorators."""
+
+
+def cyclomatic_complexities(
+    spans: Sequence[tuple[int, int, int]], kinds: Sequence[str], branches: Sequence[int]
+) -> list[int]:
+    """Return the cyclomatic complexity of each definition, 0 for those that cannot be called.
+
+    Args:
+        spans: (first byte, end byte, index of the parent) of each definition, in document order.
+        kinds: Kind of each definition.
+        branches: Bytes of decisions, in ascending order.
+    """
+    complexities = [1 if kind in CALLABLE_KINDS else 0 for kind in kinds]
+    for owner in innermost_definitions(spans, branches):
+        while owner >= 0 and not complexities[owner]:
+            owner = spans[owner][2]
+        if owner >= 0:
+            complexities[owner] += 1
+    return complexities
+
+
+def innermost_definitions(spans: Sequence[tuple[int, int, int]], positions: Sequence[int]) -> list[int]:
+    """Return the index of the innermost definition around each byte, -1 for none; bytes are in ascending order."""
+    owners: list[int] = []
+    stack: list[int] = []
+    next_span = 0
+    for position in positions:
+        while next_span < len(spans) and spans[next_span][0] <= position:
+            while stack and spans[stack[-1]][1] <= spans[next_span][0]:
+                stack.pop()
+            stack.append(next_span)
+            next_span += 1
+        while stack and spans[stack[-1]][1] <= position:
+            stack.pop()
+        owners.append(stack[-1] if stack else -1)
+    return owners
+
+
+def decorators(data: bytes, start: int, head: int, end: int, language: Language) -> list[str]:
+    """Return the decorators and attributes of a definition as "@name".
+
+    Args:
+        data: The text of the file.
+        start: First byte of the first line, attributes included.
+        head: First byte of the signature.
+        end: Byte after the signature.
+        language: The language of the file.
+    """
+    if not language.annotations:
+        return []
+    text = data[start : min(end, head + _MAX_HEAD_BYTES) if language.annotations == "in_head" else head]
+    if b"@" not in text and b"#[" not in text:
+        return []
+    names = [(match.group(1) or match.group(2)).decode("utf-8", "replace") for match in _DECORATOR.finditer(text)]
+    return [f"@{name}" for name in dict.fromkeys(names)][:_MAX_DECORATORS]
+
+
+def is_exported(
+    name: str,
+    kind: str,
+    signature: str,
+    parent: tuple[str, bool] | None,
+    language: Language,
+    exports: frozenset[str] | None,
+) -> bool:
+    """Return whether other files may use a definition.
+
+    Args:
+        name: Name of the definition.
+        kind: Kind of the definition.
+        signature: Signature of the definition.
+        parent: (kind, exported) of the enclosing definition, None at top level.
+        language: The language of the file, whose `visibility` rule applies.
+        exports: Names in the export lists of the file, None without such a list.
+    """
+    if kind in SPACE_KINDS:
+        return True
+    if parent is not None and (parent[0] in CALLABLE_KINDS or not parent[1]):
+        return False
+    parent_kind = parent[0] if parent is not None else ""
+    return language.visibility.is_exported(Definition(name, signature, parent_kind, exports))
+
 
 MAX_SYMBOLS = 20_000
 """Definitions per file; more are left out, and the outline's problem mentions it."""

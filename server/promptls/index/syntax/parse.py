@@ -13,8 +13,12 @@ from typing import TYPE_CHECKING
 
 from promptls.index.syntax.chunks import split_into_chunks
 from promptls.index.syntax.doc_comments import file_documentation
-from promptls.index.syntax.tree_sitter.grammars import GRAMMAR_SOURCES, GrammarSource
-from promptls.index.syntax.tree_sitter.guards import is_pathological, unparsable_reason
+from promptls.index.syntax.tree_sitter.grammars import (
+    GRAMMAR_SOURCES,
+    GrammarSource,
+    is_pathological,
+    unparsable_reason,
+)
 from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import Mask, language_named
 from promptls.model import Outline
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
     from tree_sitter import Parser, Tree
 
     from promptls.index.syntax.outline import IncrementalCache
-    from promptls.index.syntax.tree_sitter.captures import Captures
+    from promptls.index.syntax.tree_sitter.queries import Captures
 
 READ_BYTES = 64 * 1024
 """Bytes handed to the parser at a time; other threads run in between."""
@@ -158,8 +162,7 @@ def _embedded_captures(
     """Yield the captures in the code of another language inside of a text; none after the deadline."""
     from tree_sitter import Parser
 
-    from promptls.index.syntax.tree_sitter.captures import run_queries
-    from promptls.index.syntax.tree_sitter.queries import compiled_queries
+    from promptls.index.syntax.tree_sitter.queries import compiled_queries, run_queries
 
     mask, name = embedded
     queries = compiled_queries(name)

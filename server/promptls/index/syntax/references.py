@@ -15,8 +15,7 @@ from itertools import islice
 from msgspec import Struct
 
 from promptls.index.syntax.doc_types import documented_types
-from promptls.index.syntax.tree_sitter.captures import Captures
-from promptls.index.syntax.tree_sitter.incremental import VersionedCache
+from promptls.index.syntax.tree_sitter.queries import Captures, VersionedCache
 from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import LANGUAGES, Language
 from promptls.languages.declarations import Declarations
@@ -53,7 +52,7 @@ _DECLARATION_BYTES = 240
 _SIMPLE_RECEIVER_BYTES = 60
 """Bytes before a name that are searched for a plain receiver or a mixin call."""
 
-_MAX_CHAIN_LINKS = 5
+_MAX_RECEIVER_LINKS = 5
 """Links of a call chain that become part of a receiver."""
 
 _MAX_PROSE_CHARS = 5_000
@@ -291,7 +290,7 @@ def receiver_of(data: bytes, start: int, arrows: bool = False, colons: bool = Fa
     else:
         return ""
     receiver = ""
-    for _ in range(_MAX_CHAIN_LINKS):
+    for _ in range(_MAX_RECEIVER_LINKS):
         code = _code_before(code, len(code)).rstrip(b"?!&")
         call = ""
         if code.endswith(b")"):

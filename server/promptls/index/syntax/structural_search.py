@@ -16,8 +16,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from promptls.index.syntax.tree_sitter.grammars import GRAMMAR_SOURCES, GrammarSource, grammar_loader
-from promptls.index.syntax.tree_sitter.guards import is_pathological, unparsable_reason
+from promptls.index.syntax.tree_sitter.grammars import (
+    GRAMMAR_SOURCES,
+    GrammarSource,
+    grammar_loader,
+    is_pathological,
+    unparsable_reason,
+)
 from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import LANGUAGES
 from promptls.model import Span

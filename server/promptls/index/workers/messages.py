@@ -12,9 +12,8 @@ from typing import BinaryIO, Literal
 import msgspec
 from msgspec import Struct
 
-from promptls.index.prescan.lexer import PrescanBatch
-from promptls.index.search.row_batch import RowBatch
-from promptls.index.search.store_identity import StoreIdentity
+from promptls.index.prescan import PrescanBatch
+from promptls.index.search.row_batch import RowBatch, StoreIdentity
 from promptls.model import Span
 
 

@@ -12,6 +12,7 @@ import logging
 import queue
 import subprocess
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -43,6 +44,9 @@ Job = Callable[["WorkerChannel"], Result]
 
 START_TIMEOUT_S = 60.0
 """Seconds for the start of a worker, including the load of the embedding model."""
+DEFERRED_SHARE = 0.25
+"""Seconds of deferred work for one second of bulk work, while there is bulk work.  The bundled model keeps up at this
+rate, so that an interrupted scan has complete rows of nearly all files that were read; a slow model hardly delays it."""
 MAX_DEFERRED_TEXTS = 40_000
 """Chunks that may wait for embedding in a worker, about 20 MB of tokens, before embedding goes ahead of outlines."""
 INITIAL_BACKOFF_S, MAX_BACKOFF_S = 4.0, 60.0
@@ -53,18 +57,14 @@ IDLE_TIMEOUT_S = 5.0
 """Seconds without work after which a bulk worker exits."""
 
 
-def worker_configuration(config: IndexConfig, identity: str = "") -> Configure:
-    """Return the first message to a worker.
-
-    `identity` names the only model that the worker may use, "" if the model cannot change.
-    """
+def worker_configuration(config: IndexConfig) -> Configure:
+    """Return the first message to a worker."""
     return Configure(
         config.embedding.model,
         config.embedding.allow_download,
         config.limits.max_file_size,
         config.limits.max_line,
         config.grammar_order,
-        identity,
     )
 
 
@@ -123,6 +123,11 @@ class WorkerChannel:
         elif isinstance(response, StoreFailure):
             self.stop()
             raise WorkerError(response.problem, response)
+
+    def fix_model(self, identity: str) -> None:
+        """Name the only model that the process may use, from its next start."""
+        assert isinstance(self._configure, Configure)
+        self._configure = replace(self._configure, identity=identity)
 
     def _is_retry_due(self) -> bool:
         """Return whether the process should be restarted to load the model again."""
@@ -198,11 +203,12 @@ def _read_frames(process: subprocess.Popen[bytes], frames: queue.SimpleQueue[byt
 
 
 class _Task(Generic[Result]):
-    __slots__ = ("future", "job", "weight")
+    __slots__ = ("future", "is_ready", "job", "weight")
 
-    def __init__(self, job: Job[Result], weight: int = 0) -> None:
+    def __init__(self, job: Job[Result], weight: int = 0, is_ready: Callable[[], bool] = lambda: True) -> None:
         self.job = job
         self.weight = weight
+        self.is_ready = is_ready
         self.future: Future[Result] = Future()
 
     def run(self, channel: WorkerChannel) -> None:
@@ -240,6 +246,11 @@ class WorkerPool:
         for thread in self._threads:
             thread.start()
 
+    def fix_model(self, identity: str) -> None:
+        """Name the only model that workers may use.  Call before the first job."""
+        for channel in self._channels:
+            channel.fix_model(identity)
+
     @property
     def bulk_slots(self) -> int:
         """Number of worker slots for bulk work."""
@@ -258,9 +269,15 @@ class WorkerPool:
         """Run a job on the next free bulk worker."""
         return self._submit("bulk", job)
 
-    def submit_deferred(self, channel: WorkerChannel, job: Job[Result], weight: int) -> Future[Result]:
-        """Run a job on the given worker, after its bulk jobs or once more than MAX_DEFERRED_TEXTS are deferred."""
-        task = _Task(job, weight)
+    def submit_deferred(
+        self, channel: WorkerChannel, job: Job[Result], weight: int, is_ready: Callable[[], bool]
+    ) -> Future[Result]:
+        """Run a job on the given worker, after its bulk jobs.
+
+        It runs before them if `is_ready` and deferred jobs have had less than `DEFERRED_SHARE` of the time, or if more
+        than `MAX_DEFERRED_TEXTS` are deferred.
+        """
+        task = _Task(job, weight, is_ready)
         with self._condition:
             if self._closed:
                 task.future.cancel()
@@ -282,6 +299,7 @@ class WorkerPool:
 
     def _run(self, channel: WorkerChannel, lane: str) -> None:
         waiting, deferred = self._waiting[lane], self._deferred[channel]
+        bulk_s = deferred_s = 0.0
         while True:
             with self._condition:
                 while not waiting and not deferred and not self._closed:
@@ -295,12 +313,17 @@ class WorkerPool:
                         self._condition.wait()
                 if self._closed:
                     break
-                if waiting and self._deferred_weight[channel] <= MAX_DEFERRED_TEXTS:
-                    task = waiting.popleft()
-                else:
-                    task = deferred.popleft()
+                is_due = deferred and deferred_s < DEFERRED_SHARE * bulk_s and deferred[0].is_ready()
+                is_bulk = waiting and not is_due and self._deferred_weight[channel] <= MAX_DEFERRED_TEXTS
+                task = (waiting if is_bulk else deferred).popleft()
+                if not is_bulk:
                     self._deferred_weight[channel] -= task.weight
+            began = time.monotonic()
             task.run(channel)
+            if is_bulk:
+                bulk_s += time.monotonic() - began
+            else:
+                deferred_s += time.monotonic() - began
         channel.stop()
 
     def cancel_bulk(self) -> None:

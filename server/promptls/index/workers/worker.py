@@ -20,7 +20,7 @@ from promptls.index.embedding.embedder import (
     preload,
 )
 from promptls.index.files.read import FileContent, FileLimits, UnreadableFile, file_stat, read_any_text, read_text
-from promptls.index.prescan.lexer import prescan
+from promptls.index.prescan import prescan
 from promptls.index.search.interning import RunInterner, TermExtractor
 from promptls.index.search.row_batch import RowBatch, quantize
 from promptls.index.syntax.parse import ParseResult, parse_as_text, parse_source

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from itertools import accumulate, count
 from operator import add
 
-from promptls.index.syntax.masks.apply import apply_mask
-from promptls.index.syntax.masks.c_macro_names import MacroName
+from promptls.index.syntax.c_masks import MacroName
+from promptls.index.syntax.masks import apply_mask
 from promptls.languages import Mask
 
 _ASTRAL = re.compile(rb"[\xf0-\xf4][\x80-\xbf]{3}")

@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from promptls.prompt.sanitize.rule_index import compile_linear, index_of_rules
 from promptls.util.decode import convert
+from promptls.util.toml import tomllib
 
 if TYPE_CHECKING:
     import re2
-from promptls.util.toml import tomllib
 
 TABLE = "credential_patterns.toml"
 

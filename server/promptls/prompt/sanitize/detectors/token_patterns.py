@@ -16,10 +16,10 @@ from msgspec import Struct
 from promptls.prompt.sanitize.rule_index import index_of_rules, matching_rules
 from promptls.prompt.sanitize.value_checks import is_random, is_sample_token
 from promptls.util.decode import convert
+from promptls.util.toml import tomllib
 
 if TYPE_CHECKING:
     import re2
-from promptls.util.toml import tomllib
 
 TABLE = "token_patterns.toml"
 

@@ -1,24 +1,130 @@
-"""Scanner for languages without a grammar: lines that begin a definition in most programming languages.
+"""Definitions found in the text by scanners, for languages that no grammar parses well enough.
 
-A line begins a definition if it has a keyword such as "function" or "class", a name, and code after the name. Words
-that are common in prose, such as "type" or "message", need a bracket or an assignment. The extent is the more indented
-code below, with the line that closes it; without indentation, braces and end words decide. All steps are linear in the
-size of the text, because only lines of at most `MAX_LINE_CHARS` are matched.
+A scanner returns drafts, as the queries of a grammar do.  Everything else, such as nesting, signatures and
+documentation, is shared.  No grammar is needed here.
+
+- The line scanner is for languages without a grammar.  A line begins a definition if it has a keyword such as
+  "function" or "class", a name, and code after the name.  Words that are common in prose, such as "type" or "message",
+  need a bracket or an assignment.  The extent is the more indented code below, with the line that closes it; without
+  indentation, braces and end words decide.  All steps are linear in the size of the text, because only lines of at most
+  `MAX_LINE_CHARS` are matched.
+- The template scanner finds named blocks and macros between the tags of template engines: Jinja, Django, Twig, Nunjucks
+  and Liquid ("{% block name %}"), Go and Handlebars ("{{ define "name" }}"), Mako ("<%def name="name()">") and
+  FreeMarker ("<#macro name>").  The rest of a template is markup.
+- The scanner of SQL is `sql_definitions`.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from promptls.index.syntax.definitions.draft import new_draft
-from promptls.index.syntax.definitions.extents import Extents
-from promptls.index.syntax.symbol_builder import SymbolDraft
+from promptls.index.syntax.sql_definitions import scan_sql
+from promptls.index.syntax.symbol_builder import SymbolDraft, new_draft
 from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import Language
 from promptls.languages.kinds import REPEATED_KINDS
+
+MAX_HEAD_LINES = 8
+"""Lines at the indentation of the definition that can continue its head: closed parameter lists, "begin", "{"."""
+
+_CLOSER = re.compile(r"[})\]]|(?:end\w*|fi|done|esac|od|next|loop|wend|qed|defined|admitted)\b", re.IGNORECASE)
+_CONTINUES_HEAD = re.compile(
+    r"[{(]\s*$|\)[^;]*[{:=]\s*$|(?:begin|is|as|then|do|where|declare|var|implicit none|proof\.?)\s*$|(?:requires|ensures)\b",
+    re.IGNORECASE,
+)
+_END_WORD = re.compile(r"\s*(end)[ \t_]?(\w*)", re.IGNORECASE)
+_INCOMPLETE = re.compile(r"(?:[{(\[=,]|[-=]>)\s*$")
+_KEYWORD = re.compile(r"[^\W\d]+")
+
+
+class Extents:
+    """Precomputed lines that end blocks; each is found in constant or logarithmic time."""
+
+    __slots__ = ("_brace_end", "_end_words", "_indents", "_lines", "_next_outer")
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        self._indents = [_indent(line) for line in lines]
+        self._next_outer = _next_not_above(self._indents)
+        self._brace_end: list[int] | None = None
+        self._end_words: dict[str, list[int]] | None = None
+
+    def of(self, line: int, is_value: bool = False) -> tuple[int, int]:
+        """Return (line after the definition, first line of the body) of a definition that begins at a line.
+
+        Args:
+            line: The line.
+            is_value: Whether it defines a value, which has further lines only if the first one is incomplete.
+        """
+        if is_value and not _INCOMPLETE.search(self._lines[line]):
+            return line + 1, line + 1
+        lines, indents = self._lines, self._indents
+        end, body = self._next_outer[line], line + 1
+        for _ in range(MAX_HEAD_LINES):
+            if end >= len(lines) or indents[end] != indents[line] or not _CONTINUES_HEAD.match(lines[end].strip()):
+                break
+            end, body = self._next_outer[end], end + 1
+        if end < len(lines) and indents[end] == indents[line] and _CLOSER.match(lines[end].strip()):
+            return end + 1, body
+        by_braces = self._end_by_braces(line)
+        if by_braces > end:
+            return by_braces, body
+        if end == line + 1 or not any(lines[i].strip() for i in range(line + 1, min(end, line + 3))):
+            by_words = self._end_by_words(line)
+            if by_words > line:
+                return by_words, body
+        while end > line + 1 and not lines[end - 1].strip():
+            end -= 1
+        return end, min(body, end)
+
+    def _end_by_braces(self, line: int) -> int:
+        """Return the line after the brace that closes the block of a line; 0 if the line opens none."""
+        if self._lines[line].count("{") <= self._lines[line].count("}"):
+            return 0
+        if self._brace_end is None:
+            depths = [0]
+            for text in self._lines:
+                depths.append(depths[-1] + text.count("{") - text.count("}"))
+            self._brace_end = _next_not_above(depths)
+        end = self._brace_end[line]
+        return end if end <= len(self._lines) else 0
+
+    def _end_by_words(self, line: int) -> int:
+        """Return the line after the words that end a block, such as "end sub", where nothing is indented; 0 if there are none."""
+        if self._end_words is None:
+            self._end_words = {}
+            for i, text in enumerate(self._lines):
+                match = _END_WORD.match(text)
+                if match is not None:
+                    self._end_words.setdefault(match[2].lower(), []).append(i)
+        for keyword in _KEYWORD.findall(self._lines[line])[:4]:
+            ends = self._end_words.get(keyword.lower(), [])
+            index = bisect_right(ends, line)
+            if index < len(ends):
+                return ends[index] + 1
+        return 0
+
+
+def _indent(line: str) -> int:
+    """Return the width of the indentation, a large number for a blank line, which ends nothing."""
+    code = line.lstrip()
+    return len(line[: len(line) - len(code)].expandtabs(4)) if code else 1 << 30
+
+
+def _next_not_above(values: Sequence[int]) -> list[int]:
+    """Return for each position the next one whose value is not greater; the length if there is none."""
+    result = [len(values)] * len(values)
+    stack: list[int] = []
+    for i, value in enumerate(values):
+        while stack and values[stack[-1]] >= value:
+            result[stack.pop()] = i
+        stack.append(i)
+    return result
+
 
 MAX_LINE_CHARS = 300
 """Longest line that can begin a definition; longer ones are data."""
@@ -229,3 +335,69 @@ def _c_function(text: str, next_line: str) -> tuple[str, str, int] | None:
     if not type_text.strip() or _NOT_A_TYPE.search(type_text) or name.group(1).lower() in _KEYWORD_NAMES:
         return None
     return "function", name.group(1), column
+
+
+_TAG = re.compile(
+    rb"\{%[-~+]?\s*(?P<tag>(?:end)?(?:block|macro|capture|component|snippet|embed|schema|cache|call|if|for|with|filter|set))\b"
+    rb"(?:[ \t]+['\"]?(?P<tag_name>[\w.-]+))?[^\n%]{0,300}%\}"
+    rb"|\{\{[-~]?\s*(?P<go>define|block|end|if|range|with)\b(?:[ \t]+\"(?P<go_name>[^\"\n]{1,100})\")?[^\n}]{0,300}\}\}"
+    rb"|\{\{(?P<inline>#\*inline|/inline)(?:[ \t]+\"(?P<inline_name>[^\"\n]{1,100})\")?[^\n}]{0,100}\}\}"
+    rb"|<(?P<mako>%def|%block|/%def|/%block)(?:\s+name=\"(?P<mako_name>\w{1,100}))?\b[^\n>]{0,300}>"
+    rb"|<(?P<ftl>#macro|#function|/#macro|/#function)(?:[ \t]+(?P<ftl_name>\w{1,100}))?[^\n>]{0,300}>",
+)
+_KINDS = {b"macro": "macro", b"#macro": "macro", b"#function": "function", b"%def": "function", b"define": "block"}
+_DEFINING = frozenset(
+    {b"block", b"macro", b"capture", b"define", b"#*inline", b"%def", b"%block", b"#macro", b"#function"}
+)
+_OPENING_GO = frozenset({b"define", b"block", b"if", b"range", b"with"})
+
+
+def scan_templates(source: SourceText) -> list[SymbolDraft]:
+    """Return the named blocks and macros of a template."""
+    drafts: list[SymbolDraft] = []
+    open_tags: list[tuple[bytes, SymbolDraft | None]] = []
+    for match in _TAG.finditer(source.data):
+        engine = next(name for name in ("tag", "go", "inline", "mako", "ftl") if match.group(name))
+        word = match.group(engine)
+        if word.startswith((b"end", b"/")):
+            _close(open_tags, b"" if word == b"end" else word.removeprefix(b"end").lstrip(b"/"), match.end())
+            continue
+        name = match.group(f"{engine}_name")
+        draft = None
+        if name and word in _DEFINING:
+            text = name.decode("utf-8", "replace")
+            draft = new_draft(
+                _KINDS.get(word, "block"), text, match.start(f"{engine}_name"), match.start(), match.end(), match.end()
+            )
+            drafts.append(draft)
+        if engine != "go" or word in _OPENING_GO:
+            open_tags.append((word, draft))
+    return drafts
+
+
+def _close(open_tags: list[tuple[bytes, SymbolDraft | None]], word: bytes, end: int) -> None:
+    """End the innermost open tag; tags without an end, such as "set", are skipped."""
+    while open_tags:
+        opened, draft = open_tags.pop()
+        if word and opened.lstrip(b"#*%") != word.lstrip(b"#*%"):
+            continue
+        if draft is not None:
+            draft.end = end
+            draft.node = draft.start, end, 0
+            if draft.body is not None:
+                draft.body = draft.body[0], end, 0
+        return
+
+
+__all__ = ["scan_definitions"]
+
+
+def scan_definitions(source: SourceText, language: Language) -> list[SymbolDraft]:
+    """Return the drafts of the definitions that the scanner of a language finds; none without a scanner."""
+    if language.scanner == "sql":
+        return scan_sql(source.data)
+    if language.scanner == "lines":
+        return scan_lines(source, language)
+    if language.scanner == "template":
+        return scan_templates(source)
+    return []

@@ -1,0 +1,98 @@
+"""The state machine of the index, step by step: races between walks, jobs and documents, and interrupted scans."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from indexkit import SteppedIndex
+
+ONE, TWO = "def one():\n    return 1\n", "def two():\n    return 22\n"
+
+
+def settled(tmp_path: Path, *names: str) -> SteppedIndex:
+    root = tmp_path.resolve() / "root"
+    root.mkdir()
+    for name in names:
+        (root / name).write_text(ONE)
+    index = SteppedIndex(root, tmp_path / "cache")
+    index.settle()
+    assert index.texts() == index.expected_texts()
+    return index
+
+
+@pytest.mark.parametrize("when", ["changed", "created", "outlined"])
+def test_file_is_read_if_its_document_is_closed_before_the_machine_notices_that_it_was_open(
+    tmp_path: Path, when: str
+) -> None:
+    index = settled(tmp_path, "a.py")
+    path = (index.root / "b.py" if when == "created" else index.root / "a.py").as_posix()
+    Path(path).write_text(TWO)
+    index.workspace.touch([path])
+    if when == "outlined":
+        for number in range(20):  # so that a bulk worker reads it
+            (index.root / f"{number}.py").write_text(ONE)
+            index.workspace.touch([(index.root / f"{number}.py").as_posix()])
+        index.step()
+        index.pool.bulk.run_next()
+    index.take()
+    index.workspace.put_document(path, "typed = 1\n", 1, edited=True)
+    index.step()
+    index.workspace.close_document(path)
+    index.settle()
+    assert index.texts() == index.expected_texts()
+
+
+def test_file_that_returns_while_an_older_walk_is_applied_is_kept(tmp_path: Path) -> None:
+    index = settled(tmp_path, "a.py")
+    path = index.root / "a.py"
+    index.workspace.rescan()
+    index.step()
+    path.rename(tmp_path / "away")
+    index.walks.run_next()  # does not list the file
+    (tmp_path / "away").rename(path)  # unchanged
+    index.workspace.touch([path.as_posix()])
+    index.settle()
+    assert index.texts() == index.expected_texts() != {}
+
+
+def test_walk_that_began_before_an_earlier_result_was_applied_keeps_its_files(tmp_path: Path) -> None:
+    index = settled(tmp_path, "a.py")
+    path = index.root / "a.py"
+    for _ in range(2):
+        index.workspace.rescan()
+        index.step()
+    path.rename(tmp_path / "away")
+    index.walks.run_next()  # does not list the file
+    (tmp_path / "away").rename(path)
+    index.walks.run_next()  # lists it, and knows it
+    index.settle()
+    assert index.texts() == index.expected_texts() != {}
+
+
+def test_interrupted_scan_continues_where_it_stopped(tmp_path: Path) -> None:
+    root = tmp_path.resolve() / "root"
+    root.mkdir()
+    for number in range(1_200):
+        (root / f"{number}.py").write_text(f"def function_{number}(value):\n    return value + {number}\n")
+    read: list[set[str]] = []
+    for share in (3, 1):
+        index = SteppedIndex(root, tmp_path / "cache")
+        index.walks.run_next()
+        index.step()
+        while index.pool.bulk.tasks and len(index.pool.channel.scanned_paths) * share < 1_200:
+            index.pool.bulk.run_next()
+            index.step()
+            index.pool.deferred.run_next()
+            index.step()
+        if share == 1:
+            index.settle()
+            assert index.texts() == index.expected_texts()
+            assert len(index.machine.publisher.chunk_index.reader().live_keys()) == 1_200
+            assert not index.machine.publisher.chunk_index.incomplete_files()
+        read.append(index.pool.channel.scanned_paths)
+        index.machine.close()
+    first, second = read
+    assert 400 <= len(first) < 1_200
+    assert not first & second
+    assert len(first | second) == 1_200
