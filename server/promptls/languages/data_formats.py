@@ -124,20 +124,6 @@ PROTO = Language(
     names_without_import=True,
 )
 
-SQL = Language(
-    name="sql",
-    aliases=("plsql", "mysql", "pgsql"),
-    extensions=tuple("sql ddl dml pgsql mysql tsql psql plsql pls plb pks pkb pkg prc trg tps tpb hql cql".split()),
-    pack_grammar="sql",
-    legacy_grammar="sql",
-    query_files=("sql",),
-    scanner="sql",
-    line_comments=("--",),
-    block_comments=(("/*", "*/"),),
-    name_separators=(".",),
-    names_without_import=True,
-)
-
 HCL = Language(
     name="hcl",
     aliases=("terraform",),

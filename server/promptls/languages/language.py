@@ -42,7 +42,7 @@ macros that declare enumerations, and blanks those alone on a line. "macros" bla
 """
 
 Scanner = Literal["", "sql", "lines", "template"]
-"""Search for definitions in the text instead of in a syntax tree, see `index.syntax.definitions`.
+"""Search for definitions in the text instead of in a syntax tree, see `promptls.extensions.scanners`.
 
 "sql" reads the statements of all SQL dialects. "lines" recognizes lines that begin definitions in most languages.
 "template" recognizes blocks between "{%" and "%}" and the like. A grammar is then optional, and yields references.

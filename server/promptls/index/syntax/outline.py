@@ -12,7 +12,6 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from promptls.index.syntax import doc_comments
-from promptls.index.syntax.definitions import scan_definitions
 from promptls.index.syntax.doc_types import documented_imports
 from promptls.index.syntax.references import DeclarationCache, EncodedReferences, ReferenceCache, find_references
 from promptls.index.syntax.symbol_builder import (
@@ -36,6 +35,7 @@ from promptls.languages import Language, names
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, SPACE_KINDS, TITLED_KINDS, TYPE_KINDS
 from promptls.languages.visibility import Definition
 from promptls.model import Import, Span, Symbol
+from promptls.util.entry_points import service
 from promptls.util.text.truncate import truncate_words
 
 if TYPE_CHECKING:
@@ -205,14 +205,20 @@ def extract_outline(
     captures = run_queries(source, tree, queries, language, cache.captures if cache is not None else None)
     for other in embedded:
         captures.add(other, 0)
-    captures.definitions += scan_definitions(source, language)
+    captures.definitions += _scan_definitions(source, language)
     return _outline_of(source, captures, language, cache)
+
+
+def _scan_definitions(source: SourceText, language: Language) -> list[SymbolDraft]:
+    """Return the drafts of the definitions that the scanner of a language finds; none without a scanner."""
+    scan = service(f"scan-{language.scanner}") if language.scanner else None
+    return scan(source, language) if scan is not None else []
 
 
 def scan_outline(source: SourceText, language: Language) -> ExtractedOutline:
     """Extract the symbols that the scanner of a language finds in the text, without a grammar."""
     captures = Captures()
-    captures.definitions = scan_definitions(source, language)
+    captures.definitions = _scan_definitions(source, language)
     return _outline_of(source, captures, language, None)
 
 
