@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,10 @@ from hypothesis import settings
 
 from lsp import Client
 from tally import Tally, Tries
+
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # each of some thousand processes would compile all modules
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = f"{tempfile.gettempdir()}/promptls-bytecode"
 
 collect_ignore = ["editors"]  # these run inside the editors
 

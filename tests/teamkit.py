@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import find_spec
 from pathlib import Path
 
 import lancedb  # noqa: F401 (in full, before another test of the process imports it with stubs)
@@ -68,11 +66,10 @@ func HandleBounce(letter Letter) {
 """
 
 
-def require_team_packages() -> None:
-    """Skip a module without the packages of the extra `team` and of its tests."""
-    for name in PACKAGES:
-        if find_spec(name) is None:  # importing them takes seconds, also where no test of the module is selected
-            pytest.skip(f"needs {name}, which the extra dev installs", allow_module_level=True)
+def require_team_packages(names: Sequence[str] = PACKAGES) -> None:
+    """Skip a module without packages of the extra `team`; import them before promptls imports stubs of their parts."""
+    for name in names:
+        pytest.importorskip(name, reason=f"needs {name}, which the extra dev installs")
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -152,11 +149,10 @@ def build_index(file: Path, cache: Path) -> TeamConfig:
 
 
 class FaultyProxy:
-    """A proxy in front of an S3 server that can delay, refuse and withhold responses."""
+    """A proxy in front of an S3 server that can refuse and withhold responses."""
 
     def __init__(self, target: int) -> None:
         self.target = target
-        self.latency_s = 0.0
         self.status = 0  # HTTP status of every response, 0 to forward requests
         self.hangs = False
         self.requests = 0
@@ -173,7 +169,6 @@ class FaultyProxy:
                     proxy._released.wait(120)
                     self.close_connection = True
                     return
-                time.sleep(proxy.latency_s)
                 status, headers, data = (proxy.status, [], b"") if proxy.status else proxy.forward(self, body)
                 with suppress(OSError):
                     self.send_response(status)

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
 from msgspec import structs
@@ -41,6 +42,7 @@ from promptls.mentions.syntax.grammar import MessageSyntax
 from promptls.model import CancelToken
 from promptls.model.files import is_prompt_document
 from promptls.prompt.language_model import LanguageModel, connect_language_model
+from promptls.prompt.received import Received
 from promptls.prompt.recipes import (
     RecipeCollection,
     built_in_recipes,
@@ -48,7 +50,7 @@ from promptls.prompt.recipes import (
     recipes_in_folder,
     recipes_in_workspace,
 )
-from promptls.prompt.rendering.boundary_key import boundary_key
+from promptls.prompt.rendering.fences import boundary_key
 from promptls.retrieval.query_expansion import Cooccurrence
 from promptls.retrieval.retrieve import RetrievalStrategy
 from promptls.retrieval.team_source import TeamConnection
@@ -62,6 +64,8 @@ RECONCILE_MAX_AGE_S = 2.0
 """Maximum age of the last check of the disk for a request, in seconds; clients need not watch files."""
 RECONCILE_PATIENCE_S = 0.15
 """Seconds that a prompt without mentions waits for changed files; they only could be part of what is retrieved."""
+GRAPH_PATIENCE_S = 0.008
+"""Seconds that a read waits for the knowledge graph; a read takes less than 20 ms in all."""
 MAX_PRIORITIZED_TERMS = 16
 """Maximum number of terms of a message by which unread files are prioritized."""
 MAX_TERMS_CHARACTERS = 20_000
@@ -106,6 +110,9 @@ class Engine:
         self.anchors = AnchorStore(cache_directory(settings) / "anchors")
         self.language_model = connect_language_model(settings.language_model, os.environ, send_complete)
         self._graph = Graph(ImportResolvers().at)
+        self._graph_executor = ThreadPoolExecutor(1, "graph")
+        self._graph_update: Future[GraphView] | None = None
+        self.received = Received()
         self.team = self._connect_team(settings)
         self.services = Services(
             index=self.index,
@@ -136,6 +143,7 @@ class Engine:
         _close_services(self.team, self.language_model)
         self._switch_executor.shutdown()
         self._update_executor.shutdown(wait=False, cancel_futures=True)
+        self._graph_executor.shutdown(wait=False, cancel_futures=True)
 
     def apply(self, settings: Settings) -> None:
         """Apply changed settings; a change of an index setting builds a new indexer.
@@ -263,6 +271,21 @@ class Engine:
     def graph_of(self, snapshot: Snapshot) -> GraphView:
         """Return the knowledge graph of a snapshot."""
         return self._graph.at(snapshot, self.settings.graph.layers)
+
+    def graph_if_ready(self, snapshot: Snapshot) -> GraphView | None:
+        """Return the knowledge graph of a snapshot, None while it is built in the background.
+
+        A change of a few files takes less than `GRAPH_PATIENCE_S`; the first graph of a large workspace takes seconds.
+        """
+        latest = self._graph.latest(snapshot, self.settings.graph.layers)
+        update = self._graph_update
+        if latest is not None or (update is not None and not update.done()):
+            return latest
+        update = self._graph_update = self._graph_executor.submit(self.graph_of, snapshot)
+        try:
+            return update.result(GRAPH_PATIENCE_S)
+        except FutureTimeout:
+            return None
 
     def project_header(self, snapshot: Snapshot) -> ProjectHeader:
         """Return name and description of the workspace; with several projects only the names of the roots."""

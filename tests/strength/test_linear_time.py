@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from promptls.extensions.compat.attune import escape_passage
-from promptls.index.files.notebooks.notebook import notebook_text
+from promptls.index.files.notebooks import notebook_text
 from promptls.mentions.lookalikes import words_in_code
 from promptls.mentions.registry import registry
 from promptls.mentions.syntax.code_ranges import code_ranges
@@ -17,7 +17,7 @@ from promptls.mentions.syntax.grammar import parse
 from promptls.mentions.syntax.lexer import token_at_end
 from promptls.model import Span
 from promptls.prompt.rendering.citations import CitableItem, verify
-from promptls.prompt.rendering.notes import find_notes
+from promptls.prompt.rendering.renderer import find_notes
 from promptls.prompt.sanitize import find_injections, redact
 from promptls.retrieval.translation import translate
 

@@ -14,8 +14,7 @@ from promptls.model import Origin
 from promptls.prompt.assemble import AssembledPrompt, assemble
 from promptls.prompt.layouts import Message, PromptMetadata, Section
 from promptls.prompt.packing.pack import PackedItem, PackingCandidate, PackResult, pack
-from promptls.prompt.packing.packer import FULL
-from promptls.prompt.packing.parts import Part
+from promptls.prompt.packing.packer import FULL, Part
 from promptls.prompt.rendering.forms import item_forms
 
 GREET = text_file(

@@ -8,7 +8,7 @@ from promptkit import item, renderer, symbol_item, text_file
 from promptls.model import Item, Origin
 from promptls.prompt.packing.pack import PackingCandidate, pack
 from promptls.prompt.rendering.forms import item_forms
-from promptls.prompt.rendering.notes import find_notes
+from promptls.prompt.rendering.renderer import find_notes
 
 LICENCE = (
     "Copyright 2020 The Authors.\n"

@@ -155,10 +155,10 @@ def test_manifest_is_parsed(name: str) -> None:
     ],
     ids=range(18),
 )
-@pytest.mark.parametrize("name", CASES)
-def test_invalid_manifest_is_empty_and_fast(name: str, text: str) -> None:
-    result = parse_manifest(name, text)
-    assert all(len(value) <= 400 for value in (result.name, result.description, *result.dependencies))
+def test_invalid_manifest_has_only_short_values(text: str) -> None:
+    for name in CASES:
+        result = parse_manifest(name, text)
+        assert all(len(value) <= 400 for value in (result.name, result.description, *result.dependencies)), name
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from promptls.index import StoreIdentity
 from promptls.model import Span
 from teamkit import require_team_packages
 
-require_team_packages()
+require_team_packages(["lance"])
 
 DIMENSION = 16
 IDENTITY = StoreIdentity("model", DIMENSION, 1, 1)

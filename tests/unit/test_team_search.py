@@ -14,7 +14,7 @@ from promptls.index import StoreIdentity
 from promptls.model import Item, Origin, Span
 from promptls.prompt.context.implicit import Candidates
 from promptls.prompt.context.team_context import Search, need_features
-from promptls.prompt.scoring.types import RetrievedItem
+from promptls.prompt.scoring import RetrievedItem
 from promptls.retrieval.query import parse_query
 from promptls.retrieval.team_source import (
     TeamAnswer,

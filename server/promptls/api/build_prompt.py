@@ -25,6 +25,7 @@ from promptls.model import CancelToken, Mention
 from promptls.prompt.assemble import BudgetTooSmall, PromptItem
 from promptls.prompt.budget import BudgetRequest
 from promptls.prompt.build import BuildResult, build
+from promptls.prompt.context.selection import SelectionReport
 from promptls.prompt.errors import InvalidOption
 from promptls.prompt.hints import PromptContents, model_hints
 from promptls.prompt.layouts import Message
@@ -67,6 +68,7 @@ def _resolve_options(
         profile=params.profile,
         variant=params.variant,
         output=params.output,
+        selection=params.selection,
         budget=budget,
         sections={name: value for name, value in structs.asdict(params.sections).items() if value is not None},
         history=tuple(Message(turn.role, turn.content) for turn in params.context.history),
@@ -134,6 +136,7 @@ def _encode_prompt(
             "stages": [{"name": s.name, "in": s.input_count, "out": s.output_count, "ms": s.ms} for s in result.stages],
             "line": result.trace_line,
         },
+        **({"selection": _encode_selection(result.selection)} if result.selection is not None else {}),
         "modelHints": _encode_model_hints(params, options, result),
         "index": encode_index_state(state),
         "warnings": [*result.warnings, *([state.message] if state.phase == "degraded" else [])],
@@ -148,6 +151,18 @@ def _encode_prompt_item(prompt_item: PromptItem, snapshot: Snapshot) -> Json:
     joined = tuple(s for s in prompt_item.sources if (s.span, s.symbol) != (item.span, item.symbol))
     requested = prompt_item.lines  # without the lines that open enclosing definitions
     return encode_item(item, snapshot, block.form, block.tokens, prompt_item.citation, block.spans, joined, requested)
+
+
+def _encode_selection(report: SelectionReport) -> Json:
+    return {
+        "model": report.model,
+        "rounds": report.rounds,
+        "chosen": report.chosen,
+        "queries": list(report.queries),
+        "sentTokens": report.sent_tokens,
+        "receivedTokens": report.received_tokens,
+        "ms": report.ms,
+    }
 
 
 def _encode_model_hints(params: protocol.BuildPromptParams, options: PromptOptions, result: BuildResult) -> Json:

@@ -198,16 +198,18 @@ class Graph:
         The first call scans all files, later calls the changed files.
         """
         with self._lock:
-            view = self._view
-            if (
-                view is not None
-                and view.snapshot.files is snapshot.files
-                and view.custom_layers == dict(custom_layers or {})
-            ):
+            view = self.latest(snapshot, custom_layers)
+            if view is not None:
                 return view
             references = self._references.at(snapshot)
             self._view = GraphView(snapshot, references, self._tables, self._imports(snapshot), custom_layers)
             return self._view
+
+    def latest(self, snapshot: Snapshot, custom_layers: CustomLayers | None = None) -> GraphView | None:
+        """Return the view of a snapshot if it was the last one, without waiting; else None."""
+        view = self._view
+        is_current = view is not None and view.snapshot.files is snapshot.files
+        return view if view is not None and is_current and view.custom_layers == dict(custom_layers or {}) else None
 
 
 class GraphView:

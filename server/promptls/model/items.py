@@ -44,6 +44,7 @@ class Origin(str, Enum):
     MENTION = "mention"
     SELECTION = "selection"
     ACTIVE = "active"
+    MODEL = "model"  # chosen by a language model
     TASK = "task"
     SYMBOL = "symbol"
     KEYWORD = "keyword"

@@ -1,4 +1,4 @@
-"""The TOML parser of each Python version, and a function for untrusted files of a workspace, bounded in time."""
+"""TOML: the parser `tomllib`, on every Python, and `parse_toml` for untrusted files of a workspace, bounded in time."""
 
 from __future__ import annotations
 

@@ -23,9 +23,9 @@ from promptls.prompt.packing.rank import (
     apply_time_decay,
     by_value_per_token,
     diversify,
+    rerank,
     split_by_threshold,
 )
-from promptls.prompt.packing.rerank import rerank
 from promptls.prompt.profile import Profile
 from promptls.prompt.rendering.definition_outline import outline_definitions
 from promptls.prompt.rendering.forms import item_forms
@@ -198,6 +198,12 @@ def apply_threshold(candidates: Candidates, threshold: float, profile: Profile) 
     limit = constants.max_items or len(items)
     beyond = [DroppedItem(r.item, f"after the best {limit}") for r in items[limit:]]
     return replace(candidates, items=tuple(items[:limit]), dropped=(*candidates.dropped, *dropped, *beyond))
+
+
+def keep_from(candidates: Candidates, score: float) -> Candidates:
+    """Keep the items of a task and the retrieved items that reach a score."""
+    kept = tuple(r for r in candidates.items if r.item.origin is Origin.TASK or r.item.score >= score)
+    return replace(candidates, items=kept)
 
 
 def append(candidates: Candidates, more: Candidates) -> Candidates:

@@ -13,7 +13,7 @@ from promptls.prompt.sanitize.injections import (
     find_injections,
     message_warnings,
 )
-from promptls.prompt.sanitize.invisible import escape_invisible, header_text, invisible_characters
+from promptls.prompt.sanitize.invisible import escape_invisible, header_text, invisible_characters, one_line
 from promptls.prompt.sanitize.place import is_secret_file, origin_of
 from promptls.prompt.sanitize.secrets import is_diff, redact
 
@@ -27,6 +27,7 @@ __all__ = [
     "is_diff",
     "is_secret_file",
     "message_warnings",
+    "one_line",
     "origin_of",
     "redact",
 ]

@@ -15,6 +15,7 @@ from promptls.util.toml import tomllib
 if TYPE_CHECKING:
     import re2
 
+
 TABLE = "credential_patterns.toml"
 
 _PARTS = {

@@ -21,6 +21,7 @@ from promptls.util.toml import tomllib
 if TYPE_CHECKING:
     import re2
 
+
 TABLE = "token_patterns.toml"
 
 MIN_TOKEN_CHARACTERS = 20
