@@ -12,6 +12,8 @@ import pytest
 
 import promptls
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(promptls.__file__).parent
 SUBSET = (

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from indexkit import SteppedIndex
 
+pytestmark = pytest.mark.process
+
 ONE, TWO = "def one():\n    return 1\n", "def two():\n    return 22\n"
 
 

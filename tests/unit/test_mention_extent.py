@@ -268,6 +268,7 @@ def test_quoted_name_with_a_line_break(tmp_path: Path) -> None:
     assert [m.text for m in find_mentions('an open quote @"a and\nb" now', context)] == ['@"a']
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="names are bytes on POSIX only")
 def test_name_that_is_not_utf8_is_reported_beside_a_known_file(tmp_path: Path) -> None:
     context = context_of(snapshot_of("-- a.py --\nx\n", tmp_path))
