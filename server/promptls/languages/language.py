@@ -112,7 +112,7 @@ ImportResolution = (
     | PathImports
     | ClassImports
 )  # fmt: skip
-"""Import resolution: a generic one with its parameters, or the name of a resolver in `graph.imports.registry`."""
+"""Import resolution: a generic one with its parameters, or the name of a resolver in `graph.imports.language_resolvers`."""
 
 
 def _no_local_name(module: str) -> str:
