@@ -97,6 +97,8 @@ def deduplicate_edges(edges: Iterable[Edge]) -> tuple[Edge, ...]:
     return tuple(out.values())
 
 
+# ---- summaries
+
 MAX_SUMMARY = 200
 """Maximum length of a summary in characters."""
 MAX_TAGS = 5
@@ -133,7 +135,7 @@ def nested_symbols(file_symbols: FileSymbols, index: int) -> list[int]:
     return list(range(index, last))
 
 
-def summarize(file_symbols: FileSymbols, index: int, label: str) -> str:
+def summarize(file_symbols: FileSymbols, index: int) -> str:
     """Return the first sentence of the documentation, otherwise a description of the signature."""
     if index >= 0:
         symbol = file_symbols.symbols[index]

@@ -49,6 +49,8 @@ def common_segments(path: str, other: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], parts))
 
 
+# ---- definitions of a name
+
 NAMESPACE_SCOPES = ("namespace", "enclosing_namespaces")
 """Implicit scopes in which names depend on namespaces instead of folders."""
 
@@ -282,6 +284,8 @@ def _is_same_family(language: str, other: str) -> bool:
     """Return true if code of the two languages can call each other by name."""
     return _FAMILIES.get(language, language) == _FAMILIES.get(other, other)
 
+
+# ---- extension methods
 
 _THIS_PARAMETER = re.compile(r"\(this\s+(?:(?:in|ref|scoped|params)\s+)*([\w.]+)")
 _DART_EXTENSION = re.compile(r"extension\b[^{]*?\bon\s+([\w.]+)")

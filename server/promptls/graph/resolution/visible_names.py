@@ -175,6 +175,8 @@ def _folder(ref: OutlineRef) -> str:
     return ref[0].rpartition("/")[0]
 
 
+# ---- visible names
+
 MAX_REEXPORTS = 400
 """Maximum number of files through which one name is followed; the package of NetworkX re-exports from 190 files."""
 
