@@ -18,6 +18,7 @@ from promptls.graph.imports.file_tree import (
     unambiguous_nearest,
 )
 from promptls.languages import LANGUAGES, ClassImports, ImportResolution, PathImports
+from promptls.languages.c_family import STANDARD_HEADERS
 from promptls.model import FileEntry
 
 _PYTHON_STDLIB = sys.stdlib_module_names - {"test"}
@@ -325,16 +326,13 @@ _anywhere = path_resolver(anywhere=True)
 _ruby, _julia, _zig = path_resolver((".rb", "")), path_resolver(("", ".jl")), path_resolver(("",), "")
 
 
-_STANDARD_HEADERS = LANGUAGES["c"].standard_headers
-
-
 def resolve_c(context: ResolutionContext, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
     """Resolve a header by relative path, otherwise by the end of its path.
 
     Standard headers are only resolved in the same folder or in an include folder.  A generated header resolves to its
     template, "config.h.in".
     """
-    if module not in _STANDARD_HEADERS:
+    if module not in STANDARD_HEADERS:
         return _header(context, entry, module, names)
     targets_found = resolve_relative(context, entry, module, names) or _anywhere(
         context, entry, f"include/{module}", names
@@ -609,8 +607,8 @@ def _resolver_for(resolution: ImportResolution) -> LanguageResolver:
 
 
 RESOLVERS: dict[str, LanguageResolver] = {
-    name: _resolver_for(language.import_resolution)
+    name: _resolver_for(language.imports.resolution)
     for name, language in LANGUAGES.items()
-    if language.import_resolution
+    if language.imports is not None and language.imports.resolution
 }
 """Import resolver by language."""

@@ -1,17 +1,9 @@
-"""Definitions found in the text by scanners, for languages that no grammar parses well enough.
+"""Scanner for languages without a grammar: lines that begin a definition in most programming languages.
 
-A scanner returns drafts, as the queries of a grammar do.  Everything else, such as nesting, signatures and
-documentation, is shared.  No grammar is needed here.
-
-- The line scanner is for languages without a grammar.  A line begins a definition if it has a keyword such as
-  "function" or "class", a name, and code after the name.  Words that are common in prose, such as "type" or "message",
-  need a bracket or an assignment.  The extent is the more indented code below, with the line that closes it; without
-  indentation, braces and end words decide.  All steps are linear in the size of the text, because only lines of at most
-  `MAX_LINE_CHARS` are matched.
-- The template scanner finds named blocks and macros between the tags of template engines: Jinja, Django, Twig, Nunjucks
-  and Liquid ("{% block name %}"), Go and Handlebars ("{{ define "name" }}"), Mako ("<%def name="name()">") and
-  FreeMarker ("<#macro name>").  The rest of a template is markup.
-- The scanner of SQL is `sql_definitions`.
+A line begins a definition if it has a keyword such as "function" or "class", a name, and code after the name. Words
+that are common in prose, such as "type" or "message", need a bracket or an assignment. The extent is the more indented
+code below, with the line that closes it; without indentation, braces and end words decide. All steps are linear in the
+size of the text, because only lines of at most `MAX_LINE_CHARS` are matched.
 """
 
 from __future__ import annotations
@@ -22,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from promptls.index.syntax.sql_definitions import scan_sql
 from promptls.index.syntax.symbol_builder import SymbolDraft, new_draft
 from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import Language
@@ -335,69 +326,3 @@ def _c_function(text: str, next_line: str) -> tuple[str, str, int] | None:
     if not type_text.strip() or _NOT_A_TYPE.search(type_text) or name.group(1).lower() in _KEYWORD_NAMES:
         return None
     return "function", name.group(1), column
-
-
-_TAG = re.compile(
-    rb"\{%[-~+]?\s*(?P<tag>(?:end)?(?:block|macro|capture|component|snippet|embed|schema|cache|call|if|for|with|filter|set))\b"
-    rb"(?:[ \t]+['\"]?(?P<tag_name>[\w.-]+))?[^\n%]{0,300}%\}"
-    rb"|\{\{[-~]?\s*(?P<go>define|block|end|if|range|with)\b(?:[ \t]+\"(?P<go_name>[^\"\n]{1,100})\")?[^\n}]{0,300}\}\}"
-    rb"|\{\{(?P<inline>#\*inline|/inline)(?:[ \t]+\"(?P<inline_name>[^\"\n]{1,100})\")?[^\n}]{0,100}\}\}"
-    rb"|<(?P<mako>%def|%block|/%def|/%block)(?:\s+name=\"(?P<mako_name>\w{1,100}))?\b[^\n>]{0,300}>"
-    rb"|<(?P<ftl>#macro|#function|/#macro|/#function)(?:[ \t]+(?P<ftl_name>\w{1,100}))?[^\n>]{0,300}>",
-)
-_KINDS = {b"macro": "macro", b"#macro": "macro", b"#function": "function", b"%def": "function", b"define": "block"}
-_DEFINING = frozenset(
-    {b"block", b"macro", b"capture", b"define", b"#*inline", b"%def", b"%block", b"#macro", b"#function"}
-)
-_OPENING_GO = frozenset({b"define", b"block", b"if", b"range", b"with"})
-
-
-def scan_templates(source: SourceText) -> list[SymbolDraft]:
-    """Return the named blocks and macros of a template."""
-    drafts: list[SymbolDraft] = []
-    open_tags: list[tuple[bytes, SymbolDraft | None]] = []
-    for match in _TAG.finditer(source.data):
-        engine = next(name for name in ("tag", "go", "inline", "mako", "ftl") if match.group(name))
-        word = match.group(engine)
-        if word.startswith((b"end", b"/")):
-            _close(open_tags, b"" if word == b"end" else word.removeprefix(b"end").lstrip(b"/"), match.end())
-            continue
-        name = match.group(f"{engine}_name")
-        draft = None
-        if name and word in _DEFINING:
-            text = name.decode("utf-8", "replace")
-            draft = new_draft(
-                _KINDS.get(word, "block"), text, match.start(f"{engine}_name"), match.start(), match.end(), match.end()
-            )
-            drafts.append(draft)
-        if engine != "go" or word in _OPENING_GO:
-            open_tags.append((word, draft))
-    return drafts
-
-
-def _close(open_tags: list[tuple[bytes, SymbolDraft | None]], word: bytes, end: int) -> None:
-    """End the innermost open tag; tags without an end, such as "set", are skipped."""
-    while open_tags:
-        opened, draft = open_tags.pop()
-        if word and opened.lstrip(b"#*%") != word.lstrip(b"#*%"):
-            continue
-        if draft is not None:
-            draft.end = end
-            draft.node = draft.start, end, 0
-            if draft.body is not None:
-                draft.body = draft.body[0], end, 0
-        return
-
-
-__all__ = ["scan_definitions"]
-
-
-def scan_definitions(source: SourceText, language: Language) -> list[SymbolDraft]:
-    """Return the drafts of the definitions that the scanner of a language finds; none without a scanner."""
-    if language.scanner == "sql":
-        return scan_sql(source.data)
-    if language.scanner == "lines":
-        return scan_lines(source, language)
-    if language.scanner == "template":
-        return scan_templates(source)
-    return []

@@ -21,6 +21,8 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from promptls.index.syntax.symbol_builder import SymbolDraft, new_draft
+from promptls.index.syntax.tree_sitter.source_text import SourceText
+from promptls.languages import Language
 
 TokenKind = Literal["word", "line_word", "open", "close", "end", "batch", "quote"]
 """Kind of a token.
@@ -264,8 +266,9 @@ class _Frame:
         self.body = -1  # first byte of the body
 
 
-def scan_sql(data: bytes) -> list[SymbolDraft]:
+def scan_sql(source: SourceText, language: Language) -> list[SymbolDraft]:
     """Return the definitions of a text in SQL."""
+    data = source.data
     scanner = _Scanner(data)
     for token in tokenize(data, scanner.dialect):
         scanner.add(token)
