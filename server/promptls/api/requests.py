@@ -35,6 +35,7 @@ CUSTOM_REQUESTS: dict[str, tuple[type[Params], Callable[..., Json]]] = {
     "promptls/search": (protocol.SearchParams, _request("search:search")),
     "promptls/graph": (protocol.GraphParams, _request("graph:graph")),
     "promptls/explain": (protocol.ExplainParams, _request("explain:explain")),
+    "promptls/callTool": (protocol.CallToolParams, _request("tools:handle_call_tool")),
     "promptls/memory": (protocol.MemoryParams, _request("memory:memory")),
     "promptls/status": (protocol.NoParams, _request("status:status")),
     "promptls/reindex": (protocol.ReindexParams, _request("reindex:reindex")),

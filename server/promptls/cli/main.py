@@ -35,9 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     open_missing_streams()
     configure_streams()
     options = argument_parser().parse_args(arguments)
-    _configure_logging(options.verbose)
     try:
         require_stream("stdout")
+        if hasattr(options, "begin"):
+            options.begin(options)  # before the settings are imported for the log
+        _configure_logging(options.verbose)
         status = int(options.run(options))
         if not sys.stdout.closed:
             sys.stdout.flush()  # an error of it is reported below; the interpreter could not at exit

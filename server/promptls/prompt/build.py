@@ -129,8 +129,8 @@ def build(
     original = message
     message, log_warnings = fit_message(message, options.budget, counter)
     if counter.count(message) > options.budget + SAFETY_TOKENS:  # most of the time would be spent in vain
-        layout, output = profile.layout, options.output
-        raise BudgetTooSmall(frame_tokens(message, options.variant, output, counter, layout=layout), options.budget)
+        frame = frame_tokens(message, options.variant, options.output, counter, layout=profile.layout)
+        raise BudgetTooSmall(max(frame, counter.count(message)), options.budget)  # a context has no message
 
     with trace.stage("mentions", 0) as count:
         resolution = resolution or resolve_message(original, context, mentions=mentions)

@@ -190,6 +190,14 @@ class ReadParams(Params, frozen=True):
     again: bool = False
 
 
+class CallToolParams(Params, frozen=True):
+    """Params of promptls/callTool."""
+
+    name: str
+    arguments: dict[str, Any] = {}
+    session: str = ""
+
+
 class ReindexParams(Params, frozen=True):
     """Params of promptls/reindex."""
 

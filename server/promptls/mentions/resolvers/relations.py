@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from promptls.graph.definitions import definition_item, tests_of, used_names
 from promptls.graph.graph import GraphView
+from promptls.graph.impact import implementations_of
 from promptls.graph.nodes import Edge
 from promptls.graph.resolution.name_lookup import equivalent_definitions
 from promptls.graph.test_names import find_tests_named_after
 from promptls.graph.traversal.call_paths import MIN_CERTAINTY, call_paths, callables_in, callees, callers
 from promptls.index import OutlineRef
-from promptls.languages.kinds import TYPE_KINDS
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.outcomes.constructors import included, unresolved
 from promptls.mentions.path_lookup import resolve_folders, split_root
@@ -80,26 +80,8 @@ def resolve_tests(mention: Mention, context: ResolveContext) -> MentionOutcome:
 
 def resolve_implementations(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve "@implementations:…" to subtypes of a type, or to overrides of a method."""
-
-    def implementations(view: GraphView, ref: OutlineRef) -> Iterable[OutlineRef]:
-        definition, own, holder = view.symbol(ref), view.file_symbols(ref[0]), None
-        owner_kinds = own.language.method_owner_kinds if own is not None else TYPE_KINDS
-        if definition is not None and own is not None and definition.kind not in owner_kinds:
-            holder = view.resolver.types.enclosing_type(ref[0], own, ref[1])
-        subtypes = _subtypes(view, holder or ref)
-        if definition is None or holder is None:
-            return subtypes
-        overrides: list[OutlineRef] = []
-        for path, index in subtypes:
-            facts = view.file_symbols(path)
-            children = facts.children.get(index, ()) if facts is not None else ()
-            direct = [(path, i) for i in children if facts is not None and facts.symbols[i].name == definition.name]
-            indirect = view.resolver.types.own_member((path, index), definition.name) if not direct else None
-            overrides += [indirect] if indirect is not None else direct
-        return overrides
-
     refs = _find_definitions(mention, context, full_argument(mention))
-    return _related_outcome(mention, context, refs, implementations, "implementation")
+    return _related_outcome(mention, context, refs, implementations_of, "implementation")
 
 
 def resolve_usages(mention: Mention, context: ResolveContext) -> MentionOutcome:
@@ -184,17 +166,6 @@ def _counted_outcome(mention: Mention, items: Sequence[Item], count: int, noun: 
 
 def _itself(view: GraphView, ref: OutlineRef) -> Iterable[OutlineRef]:
     return [ref]
-
-
-def _subtypes(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
-    """Return direct and indirect subtypes of a type, nearest first."""
-    subtypes: dict[OutlineRef, None] = {}
-    level = [ref]
-    while level and len(subtypes) < MAX_ITEMS:
-        edges = [e for one in level for e in view.incoming(one) if e.type in ("inherits", "implements")]
-        level = [e.source for e in edges if e.source not in subtypes and e.source != ref]
-        subtypes.update(dict.fromkeys(level))
-    return list(subtypes)
 
 
 def _find_definitions(
