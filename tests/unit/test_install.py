@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -199,6 +200,100 @@ def test_file_that_cannot_be_changed_is_reported_and_stays(home: Path) -> None:
     path.symlink_to(home / "gone.json")
     with pytest.raises(InstallError, match="is a link to a file that does not exist"):
         plan_install(CLIENTS["cursor"], None, home)
+
+
+@pytest.fixture
+def clone(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with hostile content as the current one, next to a file of the user."""
+    (home / "bashrc").write_text("# mine\n")
+    (home / "clone").mkdir()
+    monkeypatch.chdir(home / "clone")
+    return home / "clone"
+
+
+@pytest.mark.parametrize("target", ["../bashrc", "../gone"])
+def test_backup_never_follows_a_link(target: str, clone: Path) -> None:
+    (clone / ".mcp.json").write_text("{}")
+    (clone / f".mcp.json{BACKUP_SUFFIX}").symlink_to(target)
+    assert main(["install", "claude-code", "--project"]) == 0
+    assert (clone / "../bashrc").read_text() == "# mine\n" and not (clone / "../gone").exists()
+    backup = clone / f".mcp.json{BACKUP_SUFFIX}"
+    assert backup.read_text() == "{}" and not backup.is_symlink()
+
+
+@pytest.mark.parametrize("uninstall", [(), ("--uninstall",)])
+@pytest.mark.parametrize(
+    ("client", "link", "target"),
+    [
+        ("claude-code", ".mcp.json", "../settings.json"),
+        ("cursor", ".cursor", ".."),
+        ("cursor", ".cursor", "../gone"),
+        ("codex", ".codex", "../dotfiles"),
+    ],
+)
+def test_link_out_of_a_project_is_refused(
+    client: str, link: str, target: str, uninstall: tuple[str, ...], clone: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (clone / "../settings.json").write_text('{"mcpServers": {"promptls": {}, "other": {"env": "of the user"}}}')
+    (clone / "../dotfiles").mkdir()
+    before = sorted(clone.parent.glob("**/*.*"))
+    (clone / link).symlink_to(target)
+    assert main(["install", client, "--project", *uninstall]) == 1
+    output = capsys.readouterr()
+    assert "out of the project; remove the link first" in output.err and "of the user" not in output.out
+    written = [file for file in clone.parent.glob("**/*.*") if ".local" not in file.parts]  # the log is there
+    assert sorted(written) == sorted([*before, clone / link])
+    assert "other" in (clone / "../settings.json").read_text()
+
+
+def test_link_inside_of_a_project_is_followed(clone: Path) -> None:
+    (clone / "shared").mkdir()
+    (clone / ".cursor").symlink_to("shared")
+    assert main(["install", "cursor", "--project"]) == 0
+    assert json.loads((clone / "shared/mcp.json").read_text())["mcpServers"]["promptls"]
+
+
+def test_folder_that_becomes_a_link_before_the_change_is_written_is_refused(clone: Path) -> None:
+    (clone / ".cursor").mkdir()
+    change = plan_install(CLIENTS["cursor"], clone, clone.parent)
+    (clone / ".cursor").rmdir()
+    (clone / ".cursor").symlink_to("..")
+    with pytest.raises(InstallError, match="out of the project"):
+        write(change)
+    assert not (clone / "../mcp.json").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pipes and devices as files")
+def test_special_and_huge_files_are_refused_at_once(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = clone / ".mcp.json"
+    os.mkfifo(file)
+    assert main(["install", "claude-code", "--project"]) == 1
+    assert "is not a regular file" in capsys.readouterr().err
+    file.unlink()
+    file.mkdir()
+    assert main(["install", "claude-code", "--project"]) == 1
+    file.rmdir()
+    with file.open("wb") as sparse:
+        sparse.truncate(1 << 40)
+    assert main(["install", "claude-code", "--project"]) == 1
+    assert "is larger than 16 MB" in capsys.readouterr().err
+
+
+def test_output_has_no_control_characters(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = home / "a\x1b[2Jb"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    file = folder / "opencode.json"
+    file.write_text('{\n  "a": 1 // \x1b]0;owned\x07\x9b2J\u202e\n}\n')
+    for content in (file.read_text(), "{,}"):
+        file.write_text(content)
+        for arguments in ([], [], ["--uninstall"]):
+            main(["install", "opencode", "--project", *arguments])
+    output = "".join(capsys.readouterr())
+    assert "opencode.json" in output and "is not valid JSON" in output and "⟦U+001B⟧]0;owned" in output
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", output)
 
 
 def test_command_shows_the_change_before_it_writes(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,21 +62,32 @@ def _install(options: argparse.Namespace) -> int:
             project = current_folder() if options.project else None
         return _apply(plan(client, project, Path.home()), client.title, options)
     except InstallError as error:
-        print_error(str(error))
+        print_error(_escaped(str(error)))
         return FAILURE
+
+
+def _show(text: str) -> None:
+    print(_escaped(text))
+
+
+def _escaped(text: str) -> str:
+    """Return a text without control characters of terminals: a project's file and its path can have any."""
+    from promptls.prompt.sanitize import escape_invisible
+
+    return escape_invisible(text)[0]
 
 
 def _apply(change: Change | FolderChange, title: str, options: argparse.Namespace) -> int:
     """Show a change and write it."""
     if change.is_empty:
         state = "not installed in" if options.uninstall else "already installed in"
-        print(f"promptls is {state} {change.path}.")
+        _show(f"promptls is {state} {change.path}.")
         return SUCCESS
-    print(change.diff())
+    _show(change.diff())
     if options.dry_run:
         return SUCCESS
     backup = change.write()
-    print(f"Changed {change.path}." + (f" Backup: {backup}" if backup else ""))
+    _show(f"Changed {change.path}." + (f" Backup: {backup}" if backup else ""))
     if not options.uninstall:
         print(f"Restart {title} to use it.")
     return SUCCESS
@@ -84,18 +95,18 @@ def _apply(change: Change | FolderChange, title: str, options: argparse.Namespac
 
 def _install_extension(options: argparse.Namespace) -> bool:
     """Install or remove the VS Code extension; return whether it makes the entry for the MCP server unnecessary."""
-    from promptls.api.open_workspace import current_folder
     from promptls.install.configuration import InstallError
     from promptls.install.editors import extension_offers_mcp, vscode_command
 
-    with invalid_folder_as_usage_error():
-        command = vscode_command(not options.uninstall, current_folder())
+    command = vscode_command(not options.uninstall)
     if command is None:
         if not options.uninstall:
-            print("The extension is not installed: the command `code` or its package promptls-*.vsix was not found.")
-            print("To build and install it, see editors/vscode/README.md.")
+            print(
+                "The extension is not installed: the command `code` or its package in a source checkout was not found."
+            )
+            print("To install a downloaded package, run `code --install-extension PATH`.")
         return False
-    print(" ".join(command))
+    _show(" ".join(command))
     if not options.dry_run and subprocess.run(command, check=False).returncode:
         raise InstallError(f"the command failed: {' '.join(command)}.")
     return not options.uninstall and extension_offers_mcp(command[0])
