@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from promptls.cli.main import main
 from promptls.install import jsonc
+from promptls.install.agents import check_server
 from promptls.install.clients import CLIENTS, server_command
 from promptls.install.configuration import BACKUP_SUFFIX, InstallError, plan_install, plan_uninstall, write
 from promptls.install.editors import EDITORS
@@ -126,6 +127,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("XDG_CONFIG_HOME", "CODEX_HOME", "APPDATA"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -309,7 +311,10 @@ def test_command_shows_the_change_before_it_writes(home: Path, capsys: pytest.Ca
     assert '+      "args": ["mcp", "--root", "${workspaceFolder}"]' in output
     assert f"Backup: {file}{BACKUP_SUFFIX}" in output
     assert main(["install", "vscode", "--project"]) == 0
-    assert capsys.readouterr().out == f"promptls is already installed in {file}.\n"
+    installed, skill, started = capsys.readouterr().out.splitlines()
+    assert installed == f"promptls is already installed in {file}."
+    assert skill == f"promptls is already installed in {home}/.github/skills/promptls/SKILL.md."
+    assert started.startswith("The server starts and offers search_code, ")
     assert main(["install", "--uninstall", "vscode", "--project"]) == 0
     assert "// none" in file.read_text()
     assert "promptls" not in file.read_text()
@@ -340,3 +345,81 @@ def test_list_names_every_client_with_its_file(home: Path, capsys: pytest.Captur
 def test_commands_for_projects_do_not_name_this_machine() -> None:
     assert server_command(for_project=True) == ("promptls", ["mcp"])
     assert str(Path(sys.prefix)) in server_command(for_project=False)[0]
+
+
+def parsed(path: Path) -> Any:
+    return parse_toml(path.read_text()) if path.suffix == ".toml" else json.loads(path.read_text())
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_command_writes_entry_permission_and_skill_and_removes_them(
+    name: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = CLIENTS[name]
+    assert main(["install", name]) == 0
+    assert (
+        "The server starts and offers search_code, read_code, explain_symbol, get_context." in capsys.readouterr().out
+    )
+    entry = parsed(client.path(home))[client.key]["promptls"]
+    assert entry.get("required", name != "codex")
+    assert entry.get("trust", name != "gemini-cli")
+    if client.permission is not None:
+        assert parsed(client.permission.path(home))["permissions"]["allow"] == ["mcp__promptls"]
+    if client.skills is not None:
+        skill = (client.skills(home) / "promptls/SKILL.md").read_text()
+        assert skill.startswith("---\nname: promptls\ndescription: ")
+        assert all(f"`{tool}`" in skill for tool in ("search_code", "read_code", "explain_symbol"))
+    assert main(["install", name]) == 0
+    assert "Changed" not in capsys.readouterr().out
+    assert main(["install", name, "--uninstall"]) == 0
+    files = [path for path in home.rglob("*") if path.is_file() and not path.is_relative_to(home / ".local/state")]
+    left = [path for path in files if BACKUP_SUFFIX not in path.name]
+    assert not [path for path in left if "promptls" in path.name + path.read_text()]
+
+
+def test_permissions_of_the_user_stay(home: Path) -> None:
+    settings = home / ".claude/settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{\n  "permissions": {"allow": ["Bash(ls)"], "deny": ["WebFetch"]} // mine\n}\n')
+    assert main(["install", "claude-code"]) == 0
+    allowed = '"allow": ["Bash(ls)", "mcp__promptls"], "deny": ["WebFetch"]} // mine'
+    assert allowed in settings.read_text()
+    assert main(["install", "claude-code", "--uninstall"]) == 0
+    assert '"allow": ["Bash(ls)"], "deny": ["WebFetch"]} // mine' in settings.read_text()
+
+
+def test_skill_of_the_user_is_not_removed(home: Path) -> None:
+    skill = home / ".claude/skills/promptls/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("my own\n")
+    assert main(["install", "claude-code", "--uninstall"]) == 0
+    assert skill.read_text() == "my own\n"
+
+
+def test_link_of_a_skill_out_of_the_project_is_refused(
+    home: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (home / ".claude").symlink_to(outside)
+    assert main(["install", "claude-code", "--project"]) == 1
+    assert "out of the project" in capsys.readouterr().err
+    assert list(outside.iterdir()) == []
+    assert not (home / ".mcp.json").exists()
+
+
+def test_command_that_does_not_start_is_reported(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert main(["install", "vscode", "--project"]) == 1
+    assert "promptls: cannot start promptls mcp" in capsys.readouterr().err
+    with pytest.raises(InstallError, match="does not list its tools"):
+        check_server([sys.executable, "-c", "print('hello')"])
+
+
+def test_unknown_argument_prints_the_usage_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["install", "codex", "--yes"])
+    error = capsys.readouterr().err
+    assert error.startswith("usage: promptls install ")
+    assert error.endswith("promptls install: error: unrecognized arguments: --yes\n")

@@ -34,7 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status."""
     open_missing_streams()
     configure_streams()
-    options = argument_parser().parse_args(arguments)
+    options, unknown = argument_parser().parse_known_args(arguments)
+    if unknown:
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         require_stream("stdout")
         if hasattr(options, "begin"):
@@ -86,6 +88,8 @@ def argument_parser() -> argparse.ArgumentParser:
     index.add_parsers(commands)
     team.add_parser(commands)
     doctor.add_parser(commands)
+    for command in commands.choices.values():
+        command.set_defaults(parser=command)  # prints the usage of the command for an unknown argument
     return parser
 
 

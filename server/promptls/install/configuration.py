@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from promptls.install import jsonc
-from promptls.install.clients import SERVER_NAME, Client, server_command
+from promptls.install.clients import SERVER_NAME, Client, server_words
 
 BACKUP_SUFFIX = ".promptls-backup"
 """Suffix of the copy of a file before the last change."""
@@ -74,10 +74,9 @@ def plan_install(client: Client, project: Path | None, home: Path) -> Change:
         InstallError: The file cannot be read or is not valid.
     """
     path = configuration_path(client, project, home)
-    _target(path, project)
-    command, arguments = server_command(project is not None)
-    extra = client.project_arguments if project is not None else ()
-    entry = client.entry(command, [*arguments, *extra])
+    resolve_path(path, project)
+    command, *arguments = server_words(client, project)
+    entry = client.entry(command, arguments)
     before = read_text(path)
     try:
         after = (
@@ -97,7 +96,7 @@ def plan_uninstall(client: Client, project: Path | None, home: Path) -> Change:
         InstallError: The file cannot be read or is not valid.
     """
     path = configuration_path(client, project, home)
-    _target(path, project)
+    resolve_path(path, project)
     before = read_text(path)
     try:
         after = (
@@ -116,7 +115,7 @@ def write(change: Change) -> Path | None:
     Raises:
         InstallError: The file is read-only or has changed since it was read, or a link leads out of the project.
     """
-    target = _target(change.path, change.project)
+    target = resolve_path(change.path, change.project)
     if read_text(target) != change.before:
         raise InstallError(f"{change.path} has changed meanwhile; run the command again.")
     backup = None
@@ -135,7 +134,7 @@ def write(change: Change) -> Path | None:
     return backup
 
 
-def _target(path: Path, project: Path | None) -> Path:
+def resolve_path(path: Path, project: Path | None) -> Path:
     """Return a path without links.
 
     Raises:
