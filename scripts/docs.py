@@ -327,7 +327,7 @@ def handshake_answers() -> str:
     from mcp_types import JSONRPCRequest
     from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-    from promptls.mcp.server import create_server
+    from promptls.mcp.server import create_server, initialization_options
     from promptls.mcp.workspaces import Workspaces
     from promptls.settings import Settings
 
@@ -341,7 +341,7 @@ def handshake_answers() -> str:
             to_server.send_nowait(SessionMessage(message))
         found: dict[str, Any] = {}
         async with to_server, from_server, anyio.create_task_group() as group:
-            group.start_soon(server.run, from_client, to_client, server.create_initialization_options())
+            group.start_soon(server.run, from_client, to_client, initialization_options(server))
             while len(found) < len(requests):
                 answer = (await from_server.receive()).message
                 found[requests[answer.id][0]] = answer.result
@@ -352,13 +352,15 @@ def handshake_answers() -> str:
     legacy = {"protocolVersion": HANDSHAKE_PROTOCOL_VERSIONS[-1], **client}
     content: dict[str, Any] = {
         "versions": HANDSHAKE_PROTOCOL_VERSIONS,
-        "legacy": asyncio.run(answers(("initialize", legacy), ("tools/list", {}), ("ping", {}))),
+        "legacy": asyncio.run(answers(("initialize", legacy), ("tools/list", {}), ("ping", {}), ("prompts/list", {}))),
         "modern": {},
     }
     for version in MODERN_PROTOCOL_VERSIONS:
         envelope = {"protocolVersion": version, "clientInfo": client["clientInfo"], "clientCapabilities": {}}
         request = {"_meta": {f"io.modelcontextprotocol/{key}": value for key, value in envelope.items()}}
-        content["modern"][version] = asyncio.run(answers(("server/discover", request), ("tools/list", request)))
+        content["modern"][version] = asyncio.run(
+            answers(("server/discover", request), ("tools/list", request), ("prompts/list", request))
+        )
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
 
