@@ -134,7 +134,9 @@ Answer = tuple[str, str, Json, str] | None
 
 
 def _events(events: list[Json], named: bool = False) -> str:
-    return "".join((f"event: {event['type']}\n" if named else "") + f"data: {json.dumps(event)}\n\n" for event in events)
+    return "".join(
+        (f"event: {event['type']}\n" if named else "") + f"data: {json.dumps(event)}\n\n" for event in events
+    )
 
 
 def _write_chat(answer: Answer, streamed: bool) -> str:

@@ -25,7 +25,9 @@ TIMEOUT_S = 180
 CALLS = [
     Call("search_code", {"query": "how is a discount applied?"}),
     Call("read_code", {"places": ["shop/cart.py#apply_discount"]}),
+    Call("read_code", {"places": ["shop/prices.py"]}),  # more than the default budget
 ]
+PRICES = "\n\n".join(f"def price_of_article_{n}(customer):\n    return customer.rebate * {n}" for n in range(800))
 QUESTION = "How is a discount applied?"
 
 
@@ -42,12 +44,18 @@ class Agent(NamedTuple):
 
 def _codex(url: str) -> dict[str, str]:
     provider = f'name = "local"\nbase_url = "{url}/v1"\nwire_api = "responses"\n'
-    return {".codex/config.toml": f'model = "gpt-5"\nmodel_provider = "local"\n\n[model_providers.local]\n{provider}'}
+    # Without this limit, Codex cuts results of more than 12 kB in the middle.
+    options = 'model = "gpt-5"\nmodel_provider = "local"\ntool_output_token_limit = 12000\n'
+    return {".codex/config.toml": f"{options}\n[model_providers.local]\n{provider}"}
 
 
 def _opencode(url: str) -> dict[str, str]:
     models = {"scripted": {"name": "scripted", "tool_call": True}}
-    provider = {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": f"{url}/v1", "apiKey": "x"}, "models": models}
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "options": {"baseURL": f"{url}/v1", "apiKey": "x"},
+        "models": models,
+    }
     config = {"provider": {"local": provider}, "model": "local/scripted", "small_model": "local/scripted"}
     return {".config/opencode/opencode.json": json.dumps({**config, "autoupdate": False, "share": "disabled"})}
 
@@ -117,9 +125,11 @@ def binaries() -> Path:
 def test_model_sees_the_tools_at_once_and_our_text_once(name: str, binaries: Path, tmp_path: Path) -> None:
     agent = AGENTS[name]
     root, home = write_tree(tmp_path / "shop", SHOP), tmp_path / "home"
+    (root / "shop/prices.py").write_text(PRICES)
     subprocess.run(["git", "init", "-q", str(root)], check=True)
     variables = {
         "HOME": str(home),
+        "PWD": str(root),  # opencode uses it
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         "XDG_CONFIG_HOME": str(home / ".config"),
         "XDG_DATA_HOME": str(home / ".local/share"),
@@ -147,10 +157,11 @@ def test_model_sees_the_tools_at_once_and_our_text_once(name: str, binaries: Pat
         first = model.requests[0][1]
         for tool in ("search_code", "read_code", "explain_symbol", "get_context"):
             assert sum(tool in declared for declared in tool_names(first)) == 1, tool_names(first)
-        listed, read = model.results()
-    assert "structuredContent" not in listed + read
+        assert "Find and read code of this workspace with the tools" in json.dumps(first)  # the skill
+        results = model.results()
     expected = _tool_texts(root, environment)
-    for received, text in zip((listed, read), expected, strict=True):
+    for received, text in zip(results, expected, strict=True):
+        assert "structuredContent" not in received
         plain = _unescaped(received)
         assert plain.count(text) == 1, received
         assert len(plain) < len(text) + 400, received
@@ -183,7 +194,9 @@ def _tool_texts(root: Path, environment: dict[str, str]) -> list[str]:
     ]  # fmt: skip
     command = [sys.executable, "-m", "promptls", "mcp", "--root", str(root)]
     texts = []
-    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         for message in messages:
