@@ -320,7 +320,9 @@ def test_home_folder_is_not_a_workspace_and_root_selects_one(tmp_path: Path) -> 
     with connect(tmp_path, cwd=tmp_path) as client:
         message = client.tool_error("search_code", query="x")
         assert f"was started in {tmp_path}, which is not a project; give the absolute path" in message
-        assert client.run("list_prompts").prompts == []
+        assert "commit-message" in [prompt.name for prompt in client.run("list_prompts").prompts]
+        with pytest.raises(MCPError, match="is not a project"):
+            client.run("get_prompt", "commit-message", {})
         assert "function apply_discount" in client.tool("search_code", query="apply discount", root=str(root))
 
 

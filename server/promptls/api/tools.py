@@ -86,7 +86,11 @@ def _read_code(engine: Engine, params: ReadCodeParams, session: str, token: Canc
 
 
 def _explain_symbol(engine: Engine, params: ExplainSymbolParams, session: str, token: CancelToken) -> tuple[Json, str]:
-    result, text = explain_as_text(engine, params, token)
+    try:
+        result, text = explain_as_text(engine, params, token)
+    except InvalidParams as error:  # the name may be in a file that is not indexed yet
+        note = first_line(engine.index.state(), 0)
+        raise InvalidParams(f"{note}\n{error}" if note else str(error), error.field, error.valid) from None
     return result, _join(first_line(engine.index.state(), 0), text)
 
 
