@@ -120,6 +120,7 @@ def test_read_code_returns_whole_definitions_once(client: McpClient) -> None:
     assert lines[start + 1] in text
     again = client.tool("read_code", places="shop/cart.py#apply_discount")  # one string
     assert again.startswith("unchanged since it was read: shop/cart.py:")
+    assert again.endswith("(repeat=true returns unchanged text again)")
     assert lines[start + 1] in client.tool("read_code", places="shop/cart.py#apply_discount", repeat=True)
 
 

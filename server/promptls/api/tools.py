@@ -88,7 +88,8 @@ def _search_code(engine: Engine, params: SearchCodeParams, session: str, token: 
 def _read_code(engine: Engine, params: ReadCodeParams, session: str, token: CancelToken) -> tuple[Json, str]:
     budget = protocol.Budget(tokens=params.budget_tokens)
     result = read(engine, protocol.ReadParams(params.places, budget, session, params.repeat), token)
-    return result, result["text"]
+    is_repeated = any(region["repeated"] for region in result["regions"])
+    return result, _join(result["text"], "(repeat=true returns unchanged text again)" if is_repeated else "")
 
 
 def _explain_symbol(engine: Engine, params: ExplainSymbolParams, session: str, token: CancelToken) -> tuple[Json, str]:
