@@ -120,6 +120,7 @@ def test_read_code_returns_whole_definitions_once(client: McpClient) -> None:
     assert lines[start + 1] in text
     again = client.tool("read_code", places="shop/cart.py#apply_discount")  # one string
     assert again.startswith("unchanged since it was read: shop/cart.py:")
+    assert again.endswith("(repeat=true returns unchanged text again)")
     assert lines[start + 1] in client.tool("read_code", places="shop/cart.py#apply_discount", repeat=True)
 
 
@@ -152,7 +153,7 @@ def test_too_long_question_is_counted(client: McpClient) -> None:
 def test_explain_symbol_lists_what_a_change_breaks(client: McpClient) -> None:
     text = client.tool("explain_symbol", name="write_file")
     assert re.match(r"shop/store\.py:\d+-\d+ function write_file\n", text)
-    assert re.search(r"^ *\d+  def write_file\(cart\):$", text, re.M)
+    assert re.search(r"^ *\d+\tdef write_file\(cart\):$", text, re.M)
     callers = text.partition("Called by (2):\n")[2].partition("\n\n")[0]
     assert "DiskStore.save: return write_file(cart)" in callers
     assert "checkout: return write_file(cart)" in callers

@@ -24,7 +24,7 @@ from promptls.index import OutlineRef, Snapshot
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.model import CancelToken, FileText, Span
 from promptls.prompt.rendering.sanitized_lines import SanitizedLines
-from promptls.prompt.sanitize import header_text, redact
+from promptls.prompt.sanitize import one_line, redact
 from promptls.util.text.line_index import LineIndex
 from promptls.util.text.plural import plural
 from promptls.util.text.truncate import truncate_words
@@ -116,7 +116,7 @@ def explain_as_text(engine: Engine, params: ExplainSymbolParams, token: CancelTo
     for name in relations:
         section = getattr(text, name)()
         sections.append(section or (text.none(name.capitalize()) if params.relations else ""))
-    return redact_result(_encode_explanation(explanation)), "\n\n".join(filter(None, sections))
+    return redact_result(_encode_explanation(explanation)), redact("\n\n".join(filter(None, sections)))[0]
 
 
 Entry = tuple[str, int, str]
@@ -149,9 +149,11 @@ class _ExplanationText:
     def heading(self) -> str:
         """Return place, kind and name, and other definitions of the name."""
         node = self._node
-        lines = [f"{self._place(node)} {node.type} {node.qualified or node.name}".rstrip()]
+        lines = [f"{self._place(node)} {node.type} {one_line(node.qualified or node.name)}".rstrip()]
         if self._explanation.others:
-            others = ", ".join(f"{header_text(other.label)}#{other.qualified}" for other in self._explanation.others)
+            others = ", ".join(
+                f"{one_line(other.label)}#{one_line(other.qualified)}" for other in self._explanation.others
+            )
             lines.append(f"Others of that name: {others}.")
         return "\n".join(lines)
 
@@ -161,15 +163,19 @@ class _ExplanationText:
         parts = []
         if node.type != "file":
             lines, end = self._lines(node.path) or (), node.span.end
+            if not lines:
+                parts.append("The file cannot be read, or has changed since it was indexed; call again.")
             shown = range(node.span.start, min(end, len(lines), node.span.start + MAX_DEFINITION_LINES))
             width = len(str(end))
-            parts += [f"{number + 1:>{width}}  {lines[number]}" for number in shown]
+            parts += [f"{number + 1:>{width}}\t{lines[number]}" for number in shown]
             if shown and shown.stop < min(end, len(lines)):
-                rest = f"{header_text(node.label)}:{shown.stop + 1}-{end}"
+                rest = f"{one_line(node.label)}:{shown.stop + 1}-{end}"
                 parts.append(f"… {plural(min(end, len(lines)) - shown.stop, 'more line')}: read_code {rest}")
         if children and (node.type == "file" or len(node.span) > MAX_DEFINITION_LINES):
             parts.append("Contains:")
-            parts += [f"  {child.span.label} {child.type} {child.qualified}" for child in children[: MAX_LISTED * 4]]
+            parts += [
+                f"  {child.span.label} {child.type} {one_line(child.qualified)}" for child in children[: MAX_LISTED * 4]
+            ]
             if len(children) > MAX_LISTED * 4:
                 parts.append(f"  and {len(children) - MAX_LISTED * 4} more")
         return "\n".join(parts)
@@ -263,7 +269,7 @@ class _ExplanationText:
         for entry in entries[:limit]:
             by_path.setdefault(entry[0], []).append(entry)
         for path, listed in by_path.items():
-            lines.append(f"  {header_text(self._snapshot.label(path))}")
+            lines.append(f"  {one_line(self._snapshot.label(path))}")
             lines += [f"    {self._entry(entry, quote)}" for entry in listed]
         if len(entries) > limit:
             lines.append(f"  and {len(entries) - limit:,} more")
@@ -272,7 +278,7 @@ class _ExplanationText:
     def _places(self, title: str, places: list[tuple[str, int]]) -> str:
         """Return a list of files with a line, -1 for none; "" if it is empty."""
         shown = [
-            header_text(self._snapshot.label(path)) + (f":{line + 1}" if line >= 0 else "")
+            one_line(self._snapshot.label(path)) + (f":{line + 1}" if line >= 0 else "")
             for path, line in places[:MAX_LISTED]
         ]
         if len(places) > MAX_LISTED:
@@ -283,16 +289,18 @@ class _ExplanationText:
         path, line, text = entry
         code = self._lines(path) if quote else None
         quoted = truncate_words(code[line].strip(), MAX_LINE_CHARACTERS) if code and line < len(code) else ""
-        return f"{line + 1} " + ": ".join(filter(None, [header_text(text), quoted]))
+        return f"{line + 1} " + ": ".join(filter(None, [one_line(text), quoted]))
 
     def _place(self, node: Node) -> str:
-        label = header_text(node.label)
+        label = one_line(node.label)
         return f"{label}:{node.span.label}" if node.type != "file" and len(node.span) else label
 
     def _lines(self, path: str) -> SanitizedLines | None:
+        """Return the lines of a file; None if it has changed since it was indexed, so that line numbers are wrong."""
         if path not in self._files:
-            text = self._sources.read(path)
-            self._files[path] = SanitizedLines(text) if isinstance(text, FileText) else None
+            text, entry = self._sources.read(path), self._snapshot.files.get(path)
+            is_same = isinstance(text, FileText) and entry is not None and text.entry.content_hash == entry.content_hash
+            self._files[path] = SanitizedLines(text) if isinstance(text, FileText) and is_same else None
         return self._files[path]
 
 

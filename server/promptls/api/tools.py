@@ -31,7 +31,7 @@ from promptls.api.tool_params import (
 from promptls.engine import Engine
 from promptls.index import Snapshot
 from promptls.model import CancelToken
-from promptls.prompt.sanitize import header_text, redact
+from promptls.prompt.sanitize import one_line, redact
 from promptls.retrieval.query import parse_query
 
 MAX_OMITTED = 10
@@ -88,7 +88,8 @@ def _search_code(engine: Engine, params: SearchCodeParams, session: str, token: 
 def _read_code(engine: Engine, params: ReadCodeParams, session: str, token: CancelToken) -> tuple[Json, str]:
     budget = protocol.Budget(tokens=params.budget_tokens)
     result = read(engine, protocol.ReadParams(params.places, budget, session, params.repeat), token)
-    return result, result["text"]
+    is_repeated = any(region["repeated"] for region in result["regions"])
+    return result, _join(result["text"], "(repeat=true returns unchanged text again)" if is_repeated else "")
 
 
 def _explain_symbol(engine: Engine, params: ExplainSymbolParams, session: str, token: CancelToken) -> tuple[Json, str]:
@@ -129,7 +130,7 @@ def _get_context(engine: Engine, params: GetContextParams, session: str, token: 
 def _place(omitted: Json, snapshot: Snapshot) -> str:
     """Return path and lines of a region that the budget left out."""
     start, end = omitted["range"]["start"]["line"], omitted["range"]["end"]["line"]
-    path = header_text(snapshot.label(path_of(omitted["uri"], snapshot)))
+    path = one_line(snapshot.label(path_of(omitted["uri"], snapshot)))
     return f"{path}:{start + 1}-{max(start + 1, end)} ({omitted['tokens']:,} tokens)"
 
 
