@@ -27,7 +27,7 @@ from evaluation._object_store import ObjectStore
 from msgspec import structs
 
 from promptls.index import limit_memory, load_embedder, tokenize
-from promptls.index.config import index_config
+from promptls.index.configuration import index_config
 from promptls.index.workers.spawn import HELPER_VARIABLES
 from promptls.settings import Settings
 from promptls.team import indices

@@ -16,9 +16,9 @@ import pytest
 from promptls.index.scan import jobs
 from promptls.index.scan.jobs import EmbeddingResult, OutlineResult, RowLookup
 from promptls.index.workers import spawn
-from promptls.index.workers.messages import Configure, EmbedQuery, QueryVector, ScanFiles, ScanResult, ScanText
 from promptls.index.workers.pool import WorkerChannel, WorkerError, WorkerPool
 from promptls.index.workers.spawn import prestart_worker
+from promptls.index.workers.worker_messages import Configure, EmbedQuery, QueryVector, ScanFiles, ScanResult, ScanText
 from promptls.model import Root, decode_outline
 
 NO_ROWS = RowLookup(lambda key: False)
