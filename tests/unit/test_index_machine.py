@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
 from indexkit import SteppedIndex
+
+from promptls.index.scan.root_state import root_status
 
 ONE, TWO = "def one():\n    return 1\n", "def two():\n    return 22\n"
 
@@ -121,3 +125,11 @@ def test_interrupted_scan_continues_where_it_stopped(tmp_path: Path) -> None:
     assert 400 <= len(first) < 1_200
     assert not first & second
     assert len(first | second) == 1_200
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other file systems accept only Unicode names")
+def test_status_counts_files_whose_names_are_not_utf8(tmp_path: Path) -> None:
+    index = settled(tmp_path, "a.py", os.fsdecode(b"caf\xe9.py"))
+    (state,) = index.machine.root_states()
+    status = root_status(state, index.machine.publisher.root_counts(state.root.path))
+    assert (status.files, status.undecodable_names) == (1, 1)
