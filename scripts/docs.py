@@ -1,6 +1,6 @@
 """Generate the reference pages, the tables in README.md and the settings of the editor clients.
 
-Tables come from the code: settings, mention kinds, models, profiles, recipes, the command line. The protocol page
+The constant answers of the MCP server come from its SDK. Tables come from the code: settings, mention kinds, models, profiles, recipes, the command line. The protocol page
 comes from the golden messages in tests/protocol. A block `<!-- generated: NAME -->` … `<!-- end -->` in README.md or
 in a page of server/docs is replaced by the table of that name.
 """
@@ -8,6 +8,7 @@ in a page of server/docs is replaced by the table of that name.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import re
 import sys
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
+import anyio
 import editor_settings
 import msgspec
 
@@ -308,10 +310,53 @@ def shortened(value: Any) -> Any:
     return {k: shortened(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
+def handshake_answers() -> str:
+    """Return the constant answers of the MCP server, as its SDK gives them: server/promptls/mcp/answers.json."""
+    from mcp.server import Server
+    from mcp.shared.message import SessionMessage
+    from mcp_types import JSONRPCRequest
+    from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+
+    from promptls.mcp.server import create_server
+    from promptls.mcp.workspaces import Workspaces
+    from promptls.settings import Settings
+
+    server: Server[Any] = create_server(Workspaces((), Settings()))
+
+    async def answers(*requests: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+        to_server, from_client = anyio.create_memory_object_stream[Any](len(requests))
+        to_client, from_server = anyio.create_memory_object_stream[Any](len(requests))
+        for number, (method, request) in enumerate(requests):
+            message = JSONRPCRequest(jsonrpc="2.0", id=number, method=method, params=request)
+            to_server.send_nowait(SessionMessage(message))
+        found: dict[str, Any] = {}
+        async with to_server, from_server, anyio.create_task_group() as group:
+            group.start_soon(server.run, from_client, to_client, server.create_initialization_options())
+            while len(found) < len(requests):
+                answer = (await from_server.receive()).message
+                found[requests[answer.id][0]] = answer.result
+            group.cancel_scope.cancel()
+        return found
+
+    client = {"clientInfo": {"name": "docs", "version": "1"}, "capabilities": {}}
+    legacy = {"protocolVersion": HANDSHAKE_PROTOCOL_VERSIONS[-1], **client}
+    content: dict[str, Any] = {
+        "versions": HANDSHAKE_PROTOCOL_VERSIONS,
+        "legacy": asyncio.run(answers(("initialize", legacy), ("tools/list", {}), ("ping", {}))),
+        "modern": {},
+    }
+    for version in MODERN_PROTOCOL_VERSIONS:
+        envelope = {"protocolVersion": version, "clientInfo": client["clientInfo"], "clientCapabilities": {}}
+        request = {"_meta": {f"io.modelcontextprotocol/{key}": value for key, value in envelope.items()}}
+        content["modern"][version] = asyncio.run(answers(("server/discover", request), ("tools/list", request)))
+    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+
+
 def generated() -> dict[Path, str]:
     """Return the present text of every generated file."""
     pages = {page: filled(page.read_text("utf-8")) for page in (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))}
     pages[DOCS / "reference" / "protocol.md"] = protocol_page()
+    pages[ROOT / "server" / "promptls" / "mcp" / "answers.json"] = handshake_answers()
     for name, write in EDITORS.items():
         file = ROOT / name
         if file.parent.is_dir():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +16,10 @@ from hypothesis import settings
 from lsp import Client
 from tally import Tally, Tries
 
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # each of some thousand processes would compile all modules
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = f"{tempfile.gettempdir()}/promptls-bytecode"
+
 collect_ignore = ["editors"]  # these run inside the editors
 
 # CI uses the same Hypothesis examples in each run; elsewhere new examples are generated to find bugs.
@@ -22,7 +28,14 @@ settings.register_profile("local", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
+PROCESS_STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system"}
+"""Audit events of Python that are raised before a process starts."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--fast", action="store_true", help="run the unit tests that start no process; a process start is a failure"
+    )
     help_text = "factor for the number of attempts in tests/strength: 1 for every run, 10 for a release"
     parser.addoption("--effort", type=float, default=1.0, help=help_text)
     parser.addoption(
@@ -34,6 +47,46 @@ def pytest_configure(config: pytest.Config) -> None:
     page = config.getoption("--table")
     if page is not None and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Tally(page, config.getoption("--effort")))
+    if config.getoption("--fast"):
+        if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+            config.args = [str(config.rootpath / "tests" / "unit")]
+        config.pluginmanager.register(ProcessGuard())
+
+
+class ProcessGuard:
+    """pytest plugin of `--fast`: deselects tests with the mark `process` and refuses process starts in the others."""
+
+    def __init__(self) -> None:
+        self._test = ""
+        self._starts: list[str] = []
+        sys.addaudithook(self._audit)
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        slow = [item for item in items if item.get_closest_marker("process")]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not item.get_closest_marker("process")]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self._test = item.nodeid
+        try:
+            return (yield)
+        finally:
+            self._test = ""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Iterator[None]:
+        report = yield
+        if self._starts:  # the code under test may have handled the exception
+            report.outcome = "failed"
+            report.longrepr = f"{self._starts[0]} in a test without the mark `process`"
+            self._starts.clear()
+        return report
+
+    def _audit(self, event: str, arguments: tuple[object, ...]) -> None:
+        if event in PROCESS_STARTS and self._test:
+            self._starts.append(f"{event}{arguments[:2]}")
+            raise RuntimeError(f"{event} in a test without the mark `process`: {arguments[:2]}")
 
 
 @pytest.fixture(scope="session")

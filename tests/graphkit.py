@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -20,6 +20,14 @@ def view_of(text: str, top: Path, roots: Iterable[str] = ()) -> GraphView:
     return Graph(ImportResolver).at(snapshot_of(text, top, roots))
 
 
+def all_refs(view: GraphView) -> Iterator[OutlineRef]:
+    """Yield all nodes, sorted by path."""
+    for path, entry in sorted(view.snapshot.files.items()):
+        yield path, -1
+        for i in range(len(entry.outline.symbols) if entry.outline else 0):
+            yield path, i
+
+
 def short_name(view: GraphView, ref: OutlineRef) -> str:
     """Return the short name of a node: "a.py:Class.method", or "a.py" for the file."""
     symbol = view.symbol(ref)
@@ -29,7 +37,7 @@ def short_name(view: GraphView, ref: OutlineRef) -> str:
 
 def ref_of(view: GraphView, name: str) -> OutlineRef:
     """Return the node with a short name; of several the last one."""
-    refs = [ref for ref in view.all_refs() if short_name(view, ref) == name]
+    refs = [ref for ref in all_refs(view) if short_name(view, ref) == name]
     assert refs, f"{name} is not in the graph"
     return refs[-1]
 

@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -42,8 +41,6 @@ class Client:
             "XDG_STATE_HOME": str(cache.parent / "state"),
         }
         environment = {**os.environ, **home, **(env or {})}
-        if environment.pop("PYTHONDONTWRITEBYTECODE", ""):  # compiling to bytecode at each start is slow
-            environment["PYTHONPYCACHEPREFIX"] = str(Path(tempfile.gettempdir()) / "promptls-bytecode")
         self.stderr = cache.parent / f"stderr-{time.monotonic_ns()}.log"
         with self.stderr.open("wb") as stderr:
             self.process = subprocess.Popen(

@@ -34,19 +34,21 @@ class McpClient:
         self.client = client
         self._portal = portal
 
-    def tool(self, tool: str, /, **arguments: Any) -> tuple[dict[str, Any], str]:
-        """Call a tool that succeeds; return its structured content and its text."""
-        result = self._call_tool(tool, arguments)
+    def tool(self, tool: str, /, **arguments: Any) -> str:
+        """Call a tool that succeeds; return its text."""
+        result = self.call_tool(tool, arguments)
         assert not result.is_error, result.content
-        return result.structured_content, result.content[0].text
+        assert len(result.content) == 1
+        return result.content[0].text
 
     def tool_error(self, tool: str, /, **arguments: Any) -> str:
         """Call a tool that fails; return its message."""
-        result = self._call_tool(tool, arguments)
+        result = self.call_tool(tool, arguments)
         assert result.is_error
         return result.content[0].text
 
-    def _call_tool(self, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+    def call_tool(self, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+        """Call a tool; return the whole result."""
         return self.run("call_tool", name, arguments, read_timeout_seconds=TIMEOUT_S)
 
     def run(self, method: str, *arguments: Any, **options: Any) -> Any:

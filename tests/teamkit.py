@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,7 +13,7 @@ from pathlib import Path
 import lancedb  # noqa: F401 (in full, before another test of the process imports it with stubs)
 import pytest
 
-from promptls.team.config import TeamConfig, read_config
+from promptls.extensions.team.config import TeamConfig, read_config
 from trees import git as run_git
 from workspaces import files_of
 
@@ -67,9 +66,9 @@ func HandleBounce(letter Letter) {
 """
 
 
-def require_team_packages() -> None:
-    """Skip a module without the packages of the extra `team` and of its tests."""
-    for name in PACKAGES:
+def require_team_packages(names: Sequence[str] = PACKAGES) -> None:
+    """Skip a module without packages of the extra `team`; import them before promptls imports stubs of their parts."""
+    for name in names:
         pytest.importorskip(name, reason=f"needs {name}, which the extra dev installs")
 
 
@@ -135,9 +134,9 @@ def s3_server() -> Iterator[int]:
 
 def build_index(file: Path, cache: Path) -> TeamConfig:
     """Build the index of a configuration in this process, without Ray."""
-    from promptls.team import indices
-    from promptls.team.actors import Job, RepositoryIndexer
-    from promptls.team.table import commit_build, publish
+    from promptls.extensions.team import indices
+    from promptls.extensions.team.actors import Job, RepositoryIndexer
+    from promptls.extensions.team.table import commit_build, publish
 
     config = read_config(file, {**os.environ, **S3_VARIABLES})
     assert isinstance(config, TeamConfig), config
@@ -150,11 +149,10 @@ def build_index(file: Path, cache: Path) -> TeamConfig:
 
 
 class FaultyProxy:
-    """A proxy in front of an S3 server that can delay, refuse and withhold responses."""
+    """A proxy in front of an S3 server that can refuse and withhold responses."""
 
     def __init__(self, target: int) -> None:
         self.target = target
-        self.latency_s = 0.0
         self.status = 0  # HTTP status of every response, 0 to forward requests
         self.hangs = False
         self.requests = 0
@@ -171,7 +169,6 @@ class FaultyProxy:
                     proxy._released.wait(120)
                     self.close_connection = True
                     return
-                time.sleep(proxy.latency_s)
                 status, headers, data = (proxy.status, [], b"") if proxy.status else proxy.forward(self, body)
                 with suppress(OSError):
                     self.send_response(status)

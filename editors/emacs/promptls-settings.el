@@ -113,6 +113,13 @@ or anti_prior."
   :type 'string
   :group 'promptls)
 
+(defcustom promptls-retrieval-selection "auto"
+  "Server setting retrieval.selection.
+Who chooses the retrieved code: \"ranker\", \"model\" (the language model of
+languageModel), or \"auto\": the model where one is configured."
+  :type '(choice (const "auto") (const "model") (const "ranker"))
+  :group 'promptls)
+
 (defcustom promptls-retrieval-reranker ""
   "Server setting retrieval.reranker.
 Cross-encoder or late-interaction model that reorders the best regions: the
@@ -204,10 +211,10 @@ for Ollama."
   :type 'string
   :group 'promptls)
 
-(defcustom promptls-language-model-timeout-s 5.0
+(defcustom promptls-language-model-timeout-s 8.0
   "Server setting languageModel.timeoutS.
-Total timeout in seconds, including the retry; then the prompt is built
-without the model."
+Total timeout in seconds for choosing code, including the retry; then the
+ranking chooses."
   :type 'number
   :group 'promptls)
 
@@ -273,6 +280,7 @@ are removed."
     ("retrieval.profile" promptls-retrieval-profile plain)
     ("retrieval.threshold" promptls-retrieval-threshold nullable)
     ("retrieval.variant" promptls-retrieval-variant plain)
+    ("retrieval.selection" promptls-retrieval-selection plain)
     ("retrieval.reranker" promptls-retrieval-reranker plain trusted)
     ("sections.instructions" promptls-sections-instructions boolean)
     ("sections.architecture" promptls-sections-architecture boolean)

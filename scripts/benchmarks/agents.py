@@ -151,7 +151,7 @@ def _open_language_server(home: Path, root: Path, questions: Sequence[str] = ())
 
 
 def _search_request(editor: Client, question: str) -> None:
-    editor.request("promptls/search", {"query": question, "limit": 9}, driven.WAIT_S)  # the tool asks for one more
+    editor.request("promptls/list", {"query": question, "budget": {"tokens": 1_900}}, driven.WAIT_S)
 
 
 def _context_request(editor: Client, question: str) -> None:

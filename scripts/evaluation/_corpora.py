@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Struct
 
 from promptls.retrieval.linear_model import RankerWeights
-from promptls.retrieval.team import TeamWeights
+from promptls.retrieval.team_source import TeamWeights
 
 DATA = Path(__file__).with_name("data")
 HELD_OUT_TEAM = DATA / "held_out_team.json"

@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from urllib.request import urlopen
 from xml.sax.saxutils import escape
 
-from promptls.team.storage import Storage
+from promptls.extensions.team.storage import Storage
 
 BUCKET = "index"
 COUNTERS = "/-/counters"

@@ -5,9 +5,9 @@ characters / 4 of the text that the agent receives.  Each project is ranked with
 
 A region is seen if 80 % of its lines were shown.  Needed are the regions of grade 2.
 
-- get_context: one call with the default budget of 8,000 tokens.
-- search_code: pages of 8 regions with up to 200 lines each, until the regions were seen.
-- get_context, then search_code: the pages are read if the context lacks a region.
+- get_context: one call with the default budget of 4,000 tokens.
+- search_code, then read_code: one list, then its regions in the order of the list, eight in a call, until the regions
+  were seen. An agent chooses, so this is the most that it pays.
 - grep and read: a model of an agent without an index.  It searches for all words of the question at once, except
   stop words and words that are in more than a quarter of the files, and gets the list of files with counts.  It reads
   windows of 200 lines that contain a word: file by file, or the best windows of all files first, whichever takes fewer
@@ -33,11 +33,10 @@ from evaluation import _corpora as corpora
 from evaluation._workspace import engine_of
 from msgspec import structs
 
+from promptls.api.tools import call_tool
 from promptls.engine import Engine
-from promptls.mcp.params import GetContextParams, SearchCodeParams
-from promptls.mcp.tools import get_context, search_code
 from promptls.model import CancelToken
-from promptls.retrieval import RetrievalStrategy
+from promptls.retrieval.retrieve import RetrievalStrategy
 
 LIMIT = 100_000
 """Tokens after which an agent gives up."""
@@ -47,7 +46,8 @@ LISTED_FILES = 50
 """Number of files in the answer of grep: an agent limits its output."""
 COMMON = 0.25
 """Share of the files above which a word is not searched for."""
-PAGES = 6
+READ_PLACES = 8
+"""Number of places in a call of read_code."""
 STOP_WORDS = frozenset(
     "a about after all also an and any are as at be been before but by can could did do does doing done for from get "
     "gets had has have how i if in into is it its just like made make me my no not of off on one only or other our out "
@@ -84,22 +84,19 @@ def main(arguments: list[str]) -> int:
 
 
 def _context(engine: Engine, question: str) -> Iterator[str]:
-    yield get_context(engine, GetContextParams(question=question), True, CancelToken())[1]
+    yield call_tool(engine, "get_context", {"question": question}, "", CancelToken())[1]
 
 
-def _search(engine: Engine, question: str) -> Iterator[str]:
-    offset: int | None = 0
-    for _ in range(PAGES):
-        params = SearchCodeParams(query=question, max_lines=WINDOW_LINES, offset=offset or 0)
-        result, text = search_code(engine, params, True, CancelToken())
-        yield text
-        if (offset := result.next_offset) is None:
-            return
-
-
-def _context_and_search(engine: Engine, question: str) -> Iterator[str]:
-    yield from _context(engine, question)
-    yield from _search(engine, question)
+def _list_and_read(engine: Engine, question: str) -> Iterator[str]:
+    listed, text = call_tool(engine, "search_code", {"query": question}, "", CancelToken())
+    yield text
+    places = [
+        f"{r['path']}:{r['ranges'][0]['start']['line'] + 1}-{r['ranges'][0]['end']['line']}" for r in listed["regions"]
+    ]
+    for start in range(0, len(places), READ_PLACES):
+        arguments = {"places": places[start : start + READ_PLACES]}
+        read = call_tool(engine, "read_code", arguments, "evaluation", CancelToken())[1]
+        yield re.sub(r"^ *\d+\t", "", read, flags=re.MULTILINE)
 
 
 def _grep_and_read(engine: Engine, question: str, by_file: bool) -> Iterator[str]:
@@ -133,8 +130,7 @@ def _grep_and_read(engine: Engine, question: str, by_file: bool) -> Iterator[str
 
 METHODS: dict[str, tuple[Callable[[Engine, str], Iterator[str]], ...]] = {
     "`get_context`": (_context,),
-    "`search_code`": (_search,),
-    "`get_context`, then `search_code`": (_context_and_search,),
+    "`search_code`, then `read_code`": (_list_and_read,),
     "grep and read": (partial(_grep_and_read, by_file=True), partial(_grep_and_read, by_file=False)),
 }
 """Ways to read; of several, the one that needs fewer tokens counts."""

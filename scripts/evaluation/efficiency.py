@@ -24,7 +24,7 @@ from promptls.api.build_prompt import build_prompt
 from promptls.api.messages import params as protocol
 from promptls.engine import Engine
 from promptls.model import CancelToken
-from promptls.retrieval import RetrievalStrategy
+from promptls.retrieval.retrieve import RetrievalStrategy
 
 BUDGET = 8000
 FILLED_BUDGETS = (1000, 2000, 3000, 4000, 6000, BUDGET)

@@ -45,7 +45,7 @@ from promptls.engine import Engine
 from promptls.index.embedding.embedder import EmbeddingSpec, model_identity
 from promptls.index.snapshot import Snapshot
 from promptls.model import CancelToken
-from promptls.retrieval import RetrievalStrategy
+from promptls.retrieval.retrieve import RetrievalStrategy
 
 BUDGETS = {"2k": 2000, "8k": 8000}
 ISSUES = frozenset({"locbench"})

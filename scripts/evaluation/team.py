@@ -22,7 +22,7 @@ from promptls.api.build_prompt import build_prompt
 from promptls.api.messages import params as protocol
 from promptls.engine import Engine
 from promptls.model import CancelToken
-from promptls.retrieval import RetrievalStrategy
+from promptls.retrieval.retrieve import RetrievalStrategy
 from promptls.settings import TeamSettings
 
 BUDGETS = (4000, 8000, 20000)

@@ -26,17 +26,17 @@ from evaluation import _corpora as corpora
 from evaluation._object_store import ObjectStore
 from msgspec import structs
 
+from promptls.extensions.team import indices
+from promptls.extensions.team.client import MAX_HITS
+from promptls.extensions.team.messages import SearchIndex
+from promptls.extensions.team.schema import CHUNK, REPO, RepositoryState
+from promptls.extensions.team.search import TeamTable
+from promptls.extensions.team.storage import Storage
+from promptls.extensions.team.table import Change, commit_build, identity_of, open_table, publish, write_fragments
 from promptls.index import limit_memory, load_embedder, tokenize
 from promptls.index.configuration import index_config
 from promptls.index.workers.spawn import HELPER_VARIABLES
 from promptls.settings import Settings
-from promptls.team import indices
-from promptls.team.client import MAX_HITS
-from promptls.team.messages import SearchIndex
-from promptls.team.schema import CHUNK, REPO, RepositoryState
-from promptls.team.search import TeamTable
-from promptls.team.storage import Storage
-from promptls.team.table import Change, commit_build, identity_of, open_table, publish, write_fragments
 from promptls.util.decode import decode_json
 
 BATCH_ROWS = 20_000

@@ -28,11 +28,16 @@ from promptls.index.index_client import IndexClient
 from promptls.index.snapshot import Snapshot
 from promptls.model import CancelToken
 from promptls.prompt.intent.detect import detect_intent
-from promptls.retrieval import file_ranking as of_files
-from promptls.retrieval.calibration import CALIBRATION_FEATURES, Calibration, calibration_features
 from promptls.retrieval.candidates import SEARCH_LIMITS, CandidateLimits
-from promptls.retrieval.features import FEATURE_NAMES, SHINGLE_FEATURES
-from promptls.retrieval.linear_model import WEIGHTS_FILE, LinearModel, RankerWeights
+from promptls.retrieval.features import FEATURE_NAMES, FILE_FEATURE_NAMES, SHINGLE_FEATURES, extract_file_features
+from promptls.retrieval.linear_model import (
+    CALIBRATION_FEATURES,
+    WEIGHTS_FILE,
+    Calibration,
+    LinearModel,
+    RankerWeights,
+    calibration_features,
+)
 from promptls.retrieval.query import Query
 from promptls.retrieval.retrieve import describe_candidates
 from training import quality
@@ -113,7 +118,7 @@ def _file_sample(
     features = describe_candidates(query, snapshot, index, SEARCH_LIMITS, CancelToken())
     if features is None:
         return None
-    paths, values = of_files.extract_file_features(query, features)
+    paths, values = extract_file_features(query, features)
     names = tuple(snapshot.files[path].name for path in paths)
     labels = np.array([2.0 * any(measures.same_path(name, target) for target in targets) for name in names], np.float32)
     return Sample(group, values, labels, target_files=targets, paths=names)
@@ -366,11 +371,9 @@ def main(arguments: list[str]) -> int:
     weights = fit_candidates(samples)
     candidates = LinearModel(_rounded(weights))
     of_open = LinearModel(_rounded(fit_open_questions(samples, weights)))
-    files = LinearModel(_rounded(fit(file_samples, of_files.FILE_FEATURE_NAMES, RIDGE_FILES, LOWER_BOUNDS_FILES)))
+    files = LinearModel(_rounded(fit(file_samples, FILE_FEATURE_NAMES, RIDGE_FILES, LOWER_BOUNDS_FILES)))
     if queries := benchmark_samples(options):
-        ranked = [
-            quality.ndcg(s.paths, s.target_files, files.score(s.values, of_files.FILE_FEATURE_NAMES)) for s in queries
-        ]
+        ranked = [quality.ndcg(s.paths, s.target_files, files.score(s.values, FILE_FEATURE_NAMES)) for s in queries]
         print(f"files: NDCG@10 {np.mean(ranked):.4f} over {len(ranked)} queries of the benchmark, not fitted to it")
     if options.write and options.ablation:
         (corpora.DATA / "ablation.md").write_text("\n".join(table) + "\n")

@@ -22,6 +22,7 @@ from msgspec import Struct, structs
 from scipy.optimize import minimize
 
 from promptls.engine import Engine
+from promptls.extensions.team.client import TeamClient
 from promptls.index import load_embedder
 from promptls.index.configuration import index_config, store_identity
 from promptls.mentions.context import ClientContext
@@ -29,11 +30,11 @@ from promptls.model import CancelToken
 from promptls.prompt.context import implicit, team_context
 from promptls.prompt.context.query_understanding import understand_query
 from promptls.prompt.options import RecipeOptions, RequestOptions, resolve_options
-from promptls.retrieval import RetrievalStrategy, team
+from promptls.retrieval import team_source
 from promptls.retrieval.linear_model import LinearModel, LogisticModel
 from promptls.retrieval.query import Query
+from promptls.retrieval.retrieve import RetrievalStrategy
 from promptls.settings import Settings, TeamSettings
-from promptls.team.client import TeamClient
 from training import ranking
 
 TIMEOUT_S = 120.0
@@ -54,7 +55,7 @@ class Asked(Struct, frozen=True):
     root: str  # folder of the repository
     repository: str
     is_named: bool
-    hits: tuple[team.TeamHit, ...]
+    hits: tuple[team_source.TeamHit, ...]
     sample: ranking.Sample
     absent: ranking.Sample  # the hits of other repositories, as if the answer were in an open folder
 
@@ -68,7 +69,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     asked = [a for index in options.indexes for a in _ask(index, options)]
     samples = [a.sample for a in asked]
-    scores, by_fold = ranking.cross_validate(samples, _fitted, team.HIT_FEATURE_NAMES)
+    scores, by_fold = ranking.cross_validate(samples, _fitted, team_source.HIT_FEATURE_NAMES)
     print(_table(asked, scores))
     weights = _fitted(samples)
     print({name: round(value, 2) for name, value in weights.items()})
@@ -80,15 +81,17 @@ def main(arguments: list[str]) -> int:
     print(need)
     if options.write:
         absent = [a.absent for a in asked if len(a.absent.labels)]
-        unneeded = [_model(weights).score(s.values, team.HIT_FEATURE_NAMES) for s in absent]
+        unneeded = [_model(weights).score(s.values, team_source.HIT_FEATURE_NAMES) for s in absent]
         calibration = ranking.calibrate([*samples, *absent], [*scores, *unneeded])
-        team.TEAM_WEIGHTS_FILE.write_bytes(_encoded(team.TeamWeights(_model(weights), calibration, need)) + b"\n")
+        team_source.TEAM_WEIGHTS_FILE.write_bytes(
+            _encoded(team_source.TeamWeights(_model(weights), calibration, need)) + b"\n"
+        )
         held = [
-            (projects, team.TeamWeights(_model(w), calibration, n))
+            (projects, team_source.TeamWeights(_model(w), calibration, n))
             for (projects, w), n in zip(by_fold, needs, strict=True)
         ]
         corpora.HELD_OUT_TEAM.write_bytes(b"[\n" + b",\n".join(map(msgspec.json.encode, held)) + b"\n]\n")
-        print(f"written: {team.TEAM_WEIGHTS_FILE.name}, {corpora.HELD_OUT_TEAM.name}")
+        print(f"written: {team_source.TEAM_WEIGHTS_FILE.name}, {corpora.HELD_OUT_TEAM.name}")
     return 0
 
 
@@ -97,7 +100,7 @@ def _ask(index: str, options: argparse.Namespace) -> Iterator[Asked]:
     config = index_config(Settings())
     embedder = load_embedder(config.embedding)
     client = TeamClient(TeamSettings(index=index, deadline_ms=60_000), lambda size: store_identity(config, size))
-    client.weights = team.TeamWeights()
+    client.weights = team_source.TeamWeights()
     if not client.wait_until_open(TIMEOUT_S):
         raise SystemExit(client.status()["message"])
     found = client.repositories()
@@ -226,13 +229,15 @@ def named_question(question: corpora.Question, repository: str) -> str:
     return f"In {repository.rpartition('/')[2]}, {question.question}"
 
 
-def _sample(question: corpora.Question, repository: str, query: Query, hits: Sequence[team.TeamHit]) -> ranking.Sample:
-    values = team.extract_hit_features(query, hits)
+def _sample(
+    question: corpora.Question, repository: str, query: Query, hits: Sequence[team_source.TeamHit]
+) -> ranking.Sample:
+    values = team_source.extract_hit_features(query, hits)
     labels = np.array([_grade(question, repository, hit) for hit in hits], np.float32)
     return ranking.Sample(corpora.project(question.corpus), values, labels, is_open=query.is_open)
 
 
-def _grade(question: corpora.Question, repository: str, hit: team.TeamHit) -> int:
+def _grade(question: corpora.Question, repository: str, hit: team_source.TeamHit) -> int:
     """Return the grade of a hit, by the rule for candidates of open folders."""
     if hit.repository.name != repository:
         return 0
@@ -240,14 +245,14 @@ def _grade(question: corpora.Question, repository: str, hit: team.TeamHit) -> in
 
 
 def _fitted(samples: Sequence[ranking.Sample]) -> dict[str, float]:
-    return ranking.fit(samples, team.HIT_FEATURE_NAMES, ranking.RIDGE, LOWER_BOUNDS)
+    return ranking.fit(samples, team_source.HIT_FEATURE_NAMES, ranking.RIDGE, LOWER_BOUNDS)
 
 
 def _model(weights: dict[str, float]) -> LinearModel:
     return LinearModel({name: round(value, 5) for name, value in weights.items()})
 
 
-def _encoded(weights: team.TeamWeights) -> bytes:
+def _encoded(weights: team_source.TeamWeights) -> bytes:
     return msgspec.json.format(msgspec.json.encode(weights), indent=1)
 
 
@@ -265,7 +270,7 @@ def _table(asked: Sequence[Asked], scores: Sequence[ranking.Floats]) -> str:
     return "\n".join(out)
 
 
-def _coverage(asked: Asked, hits: Sequence[team.TeamHit], budget: int) -> float:
+def _coverage(asked: Asked, hits: Sequence[team_source.TeamHit], budget: int) -> float:
     """Return the coverage of the first hits that fit into a budget in tokens of four characters."""
     room, shown = 4 * budget, list[str]()
     for hit in hits:

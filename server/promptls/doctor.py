@@ -179,10 +179,13 @@ def _check_team(settings: Settings) -> list[CheckResult]:
     if not settings.team.index:
         return []
     from promptls.index import index_config, store_identity
-    from promptls.team.client import TeamClient
+    from promptls.util.entry_points import service
 
+    connect = service("team")
+    if connect is None:
+        return [CheckResult(False, "The package promptls.extensions.team is missing.", "Reinstall promptls.")]
     config = index_config(settings)
-    client = TeamClient(settings.team, lambda dimension: store_identity(config, dimension))
+    client = connect(settings.team, lambda dimension: store_identity(config, dimension))
     try:
         client.wait_until_open(TEAM_TIMEOUT_S)
         status = client.status()

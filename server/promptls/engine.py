@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
 from msgspec import structs
 
-from promptls.git import HistoryCache
+from promptls.git.history_cache import HistoryCache
 from promptls.graph.graph import Graph, GraphView
 from promptls.graph.imports import ImportResolvers
 from promptls.index import (
@@ -30,16 +31,18 @@ from promptls.index import (
     tokenize,
     tune_for_latency,
 )
-from promptls.knowledge.memory import MemoryStore
-from promptls.knowledge.project import ProjectIndex, project_header
-from promptls.knowledge.project.facts import ProjectHeader
-from promptls.mentions.anchor_store import AnchorStore
+from promptls.knowledge.memory_store import MemoryStore
+from promptls.knowledge.project.facts import ProjectHeader, project_header
+from promptls.knowledge.project.project_index import ProjectIndex
+from promptls.mentions.anchors import AnchorStore
 from promptls.mentions.completion.index import CompletionIndex
 from promptls.mentions.context import ClientContext, ResolveContext, Services
 from promptls.mentions.resolve import has_location_mentions, undefined_symbol_names
-from promptls.model import CancelToken, Mention
-from promptls.model.prompt_documents import is_prompt_document
+from promptls.mentions.syntax.grammar import MessageSyntax
+from promptls.model import CancelToken
+from promptls.model.files import is_prompt_document
 from promptls.prompt.language_model import LanguageModel, connect_language_model
+from promptls.prompt.received import Received
 from promptls.prompt.recipes import (
     RecipeCollection,
     built_in_recipes,
@@ -47,11 +50,12 @@ from promptls.prompt.recipes import (
     recipes_in_folder,
     recipes_in_workspace,
 )
-from promptls.prompt.rendering.boundary_key import boundary_key
-from promptls.retrieval import RetrievalStrategy
+from promptls.prompt.rendering.fences import boundary_key
 from promptls.retrieval.query_expansion import Cooccurrence
+from promptls.retrieval.retrieve import RetrievalStrategy
+from promptls.retrieval.team_source import TeamConnection
 from promptls.settings import Settings, cache_directory, config_file, user_settings
-from promptls.team.client import TeamClient
+from promptls.util.entry_points import service
 
 SendComplete = Callable[[dict[str, Any]], "Future[Any]"]
 """Sends `promptls/complete` to the client; the future's result is its response."""
@@ -60,6 +64,8 @@ RECONCILE_MAX_AGE_S = 2.0
 """Maximum age of the last check of the disk for a request, in seconds; clients need not watch files."""
 RECONCILE_PATIENCE_S = 0.15
 """Seconds that a prompt without mentions waits for changed files; they only could be part of what is retrieved."""
+GRAPH_PATIENCE_S = 0.008
+"""Seconds that a read waits for the knowledge graph; a read takes less than 20 ms in all."""
 MAX_PRIORITIZED_TERMS = 16
 """Maximum number of terms of a message by which unread files are prioritized."""
 MAX_TERMS_CHARACTERS = 20_000
@@ -104,6 +110,9 @@ class Engine:
         self.anchors = AnchorStore(cache_directory(settings) / "anchors")
         self.language_model = connect_language_model(settings.language_model, os.environ, send_complete)
         self._graph = Graph(ImportResolvers().at)
+        self._graph_executor = ThreadPoolExecutor(1, "graph")
+        self._graph_update: Future[GraphView] | None = None
+        self.received = Received()
         self.team = self._connect_team(settings)
         self.services = Services(
             index=self.index,
@@ -134,6 +143,7 @@ class Engine:
         _close_services(self.team, self.language_model)
         self._switch_executor.shutdown()
         self._update_executor.shutdown(wait=False, cancel_futures=True)
+        self._graph_executor.shutdown(wait=False, cancel_futures=True)
 
     def apply(self, settings: Settings) -> None:
         """Apply changed settings; a change of an index setting builds a new indexer.
@@ -164,10 +174,11 @@ class Engine:
         )
 
     @staticmethod
-    def _connect_team(settings: Settings) -> TeamClient | None:
+    def _connect_team(settings: Settings) -> TeamConnection | None:
         """Return the client of the team index of the settings, None without one."""
+        connect = service("team") if settings.team.index else None
         config = index_config(settings)
-        return TeamClient(settings.team, lambda size: store_identity(config, size)) if settings.team.index else None
+        return connect(settings.team, lambda size: store_identity(config, size)) if connect is not None else None
 
     # ---- snapshots and contexts for requests
 
@@ -191,24 +202,24 @@ class Engine:
         self.index.wait_until_listed(token)
         return self.snapshot(token, max_age_s)
 
-    def snapshot_for_message(self, message: str, mentions: Sequence[Mention], token: CancelToken) -> Snapshot:
+    def snapshot_for_message(self, message: MessageSyntax, token: CancelToken) -> Snapshot:
         """Return the current snapshot, after waiting for changed files for a limited time.
 
         During the first scan, files that the message needs are read first.
         """
         self.index.reconcile(RECONCILE_MAX_AGE_S, cheaply=True)
-        needs_names = has_location_mentions(mentions)
+        needs_names = has_location_mentions(message.mentions)
         self.index.wait_for_changes(token, CHANGES_TIMEOUT_S if needs_names else RECONCILE_PATIENCE_S)
         snapshot = self.index.snapshot(token)
         if not self.index.is_reading:
             return snapshot
         if needs_names:
             self.index.wait_until_listed(token)
-            names = undefined_symbol_names(mentions, self.index.snapshot(token))
+            names = undefined_symbol_names(message.mentions, self.index.snapshot(token))
             if names:
                 self.index.prioritize_names(names, token)
         return self.index.prioritize_terms(
-            tuple(dict.fromkeys(tokenize(message[:MAX_TERMS_CHARACTERS])))[:MAX_PRIORITIZED_TERMS], token
+            tuple(dict.fromkeys(tokenize(message.text[:MAX_TERMS_CHARACTERS])))[:MAX_PRIORITIZED_TERMS], token
         )
 
     def resolve_context(
@@ -262,6 +273,21 @@ class Engine:
     def graph_of(self, snapshot: Snapshot) -> GraphView:
         """Return the knowledge graph of a snapshot."""
         return self._graph.at(snapshot, self.settings.graph.layers)
+
+    def graph_if_ready(self, snapshot: Snapshot) -> GraphView | None:
+        """Return the knowledge graph of a snapshot, None while it is built in the background.
+
+        A change of a few files takes less than `GRAPH_PATIENCE_S`; the first graph of a large workspace takes seconds.
+        """
+        latest = self._graph.latest(snapshot, self.settings.graph.layers)
+        update = self._graph_update
+        if latest is not None or (update is not None and not update.done()):
+            return latest
+        update = self._graph_update = self._graph_executor.submit(self.graph_of, snapshot)
+        try:
+            return update.result(GRAPH_PATIENCE_S)
+        except FutureTimeout:
+            return None
 
     def project_header(self, snapshot: Snapshot) -> ProjectHeader:
         """Return name and description of the workspace; with several projects only the names of the roots."""
@@ -329,7 +355,7 @@ def _switch_indexers(old: Indexer, new: Indexer) -> None:
         new.start()
 
 
-def _close_services(team: TeamClient | None, language_model: object) -> None:
+def _close_services(team: TeamConnection | None, language_model: object) -> None:
     """Stop the reader of a team index and the transport of a language model."""
     if team is not None:
         team.close()

@@ -115,6 +115,13 @@ class RetrievalSettings(Struct, frozen=True, rename="camel", forbid_unknown_fiel
             description="Instruction style for requests that do not set one: baseline, strict, citation or anti_prior."
         ),
     ] = ""
+    selection: Annotated[
+        Literal["auto", "model", "ranker"],
+        Meta(
+            description='Who chooses the retrieved code: "ranker", "model" (the language model of languageModel), or "auto": '
+            "the model where one is configured."
+        ),
+    ] = "auto"
     reranker: Annotated[
         str,
         Meta(
@@ -171,7 +178,7 @@ class SecretSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=
 
 
 class LanguageModelSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """A language model that classifies questions; off by default."""
+    """A language model that chooses the code of a prompt from a list of regions; off by default."""
 
     use: Annotated[
         Literal["off", "editor", "endpoint"],
@@ -189,9 +196,9 @@ class LanguageModelSettings(Struct, frozen=True, rename="camel", forbid_unknown_
         Meta(
             ge=0.1,
             le=120,
-            description="Total timeout in seconds, including the retry; then the prompt is built without the model.",
+            description="Total timeout in seconds for choosing code, including the retry; then the ranking chooses.",
         ),
-    ] = 5.0
+    ] = 8.0
     proxy: Annotated[
         str, Meta(description="Proxy URL for the endpoint; proxy variables of the environment are ignored.")
     ] = ""

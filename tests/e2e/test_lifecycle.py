@@ -15,8 +15,7 @@ import pytest
 
 from lsp import Client, Json, ResponseError
 from promptls.index.index_status import READ_SHARE
-from promptls.lsp import create_server
-from promptls.lsp.client import process_watch
+from promptls.lsp import create_server, process_watch
 
 Start = Callable[..., Client]
 HEAVY = ("lancedb", "pyarrow", "fastembed", "onnxruntime", "numpy", "tree_sitter", "pandas", "tokenizers", "tqdm")
@@ -85,6 +84,7 @@ def test_shutdown_cancels_requests_that_wait_for_the_client(
     start: Start, shop: Path, method: str, params: Json
 ) -> None:
     client = start(shop, **WITH_EDITOR_MODEL)
+    client.wait_indexed()
     client.unanswered_methods.add("promptls/complete")
     requests = [client.start_request(method, params) for _ in range(2)]
     client.wait_server_request("promptls/complete")

@@ -46,8 +46,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 def test_both_protocol_generations_are_served(served: Served, mode: str) -> None:
     with connect_http(served.url, served.headers, mode) as client:
-        assert [tool.name for tool in client.run("list_tools").tools][:2] == ["search_code", "get_context"]
-        assert client.tool("explain_symbol", name="Money")[0]["definition"]["path"] == "shop/money.py"
+        assert [tool.name for tool in client.run("list_tools").tools][:2] == ["search_code", "read_code"]
+        assert client.tool("explain_symbol", name="Money").startswith("shop/money.py:")
         assert "Did you mean Cart" in client.tool_error("explain_symbol", name="Kart")
 
 
@@ -56,8 +56,8 @@ def test_two_clients_are_served_at_once_and_see_their_own_writes(served: Served)
         with connect_http(served.url, served.headers) as client:
             for turn in range(5):
                 (served.root / f"client_{worker}.py").write_text(f"def kite_{worker}_{turn}():\n    return {turn}\n")
-                found, _ = client.tool("explain_symbol", name=f"kite_{worker}_{turn}")
-                assert found["definition"]["path"] == f"client_{worker}.py"
+                text = client.tool("explain_symbol", name=f"kite_{worker}_{turn}")
+                assert text.startswith(f"client_{worker}.py:")
 
     with ThreadPoolExecutor(2) as threads:
         list(threads.map(work, range(2)))
@@ -110,7 +110,7 @@ def test_client_that_disconnects_in_a_call_does_not_disturb_others(served: Serve
         with socket.create_connection((address.hostname, address.port or 0)) as connection:
             connection.sendall(sent)
     with connect_http(served.url, served.headers) as client:
-        assert client.tool("search_code", query="apply discount")[0]["hits"][0]["path"] == "shop/cart.py"
+        assert "apply_discount" in client.tool("search_code", query="apply discount")
 
 
 def test_token_of_the_environment_is_used_and_not_printed(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_token_of_the_environment_is_used_and_not_printed(tmp_path: Path) -> Non
     with serve_http(tmp_path, "--root", str(root), address="localhost:0", PROMPTLS_MCP_TOKEN=TOKEN) as (_, url, header):
         assert header == "Bearer $PROMPTLS_MCP_TOKEN"
         with connect_http(url, {"Authorization": f"Bearer {TOKEN}"}) as client:
-            assert client.tool("explain_symbol", name="Money")[0]["definition"]["path"] == "shop/money.py"
+            assert client.tool("explain_symbol", name="Money").startswith("shop/money.py:")
 
 
 def test_tokens_differ_between_starts(served: Served, tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
-"""Classification of questions by the editor's language model, which is optional."""
+"""Selection of code by the editor's language model, which is optional."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,33 +11,33 @@ from lsp import Client
 
 Start = Callable[..., Client]
 QUESTION = "what happens when customers get money back?"
-ANSWER = {
-    "codebase": True,
-    "confidence": "high",
-    "action": "explain",
-    "types": ["explanation"],
-    "terms": ["refund", "discount"],
-}
 CAPABILITIES = {
     "experimental": {"promptls": {"complete": True}},
     "workspace": {"configuration": True, "workspaceFolders": True},
 }
+EDITOR = {"languageModel": {"use": "editor", "timeoutS": 20}}
 
 
-def test_terms_of_the_editor_model_are_searched(start: Start, shop: Path) -> None:
-    client = start(shop, capabilities=CAPABILITIES, options={"languageModel": {"use": "editor", "timeoutS": 20}})
-    client.results_by_method["promptls/complete"] = {"text": json.dumps(ANSWER)}
+def test_model_of_the_editor_chooses_the_code(start: Start, shop: Path) -> None:
+    client = start(shop, capabilities=CAPABILITIES, options=EDITOR)
+    client.results_by_method["promptls/complete"] = {"text": json.dumps({"regions": [1]})}
     client.wait_indexed()
-    result = client.build(QUESTION, budget={"fill": "full"})
+    result = client.build(QUESTION)
     sent = next(m["params"] for m in client.server_requests if m["method"] == "promptls/complete")
     assert QUESTION in sent["messages"][-1]["content"]
-    assert "refund" in " ".join(result["intent"]["terms"])
-    assert "A refund is paid out" in result["prompt"]
+    [chosen] = [item for item in result["items"] if item["origin"] == "model"]
+    listed = re.search(r"^(\S+)\n1 (\d+)-(\d+)", sent["messages"][-1]["content"], re.M)
+    assert listed is not None and chosen["path"].endswith(listed[1])
+    assert chosen["range"]["start"]["line"] < int(listed[2]) <= int(listed[3]) <= chosen["range"]["end"]["line"]
+    assert result["selection"]["chosen"] == 1
     assert result["warnings"] == []
+    count = len(client.server_requests)
+    assert "selection" not in client.build(QUESTION, selection="ranker")
+    assert [m["method"] for m in client.server_requests[count:]].count("promptls/complete") == 0
 
 
 def test_invalid_model_response_is_a_warning(start: Start, shop: Path) -> None:
-    client = start(shop, capabilities=CAPABILITIES, options={"languageModel": {"use": "editor", "timeoutS": 20}})
+    client = start(shop, capabilities=CAPABILITIES, options=EDITOR)
     client.results_by_method["promptls/complete"] = {"nothing": 1}
     client.wait_indexed()
     result = client.build(QUESTION)

@@ -245,6 +245,16 @@ def test_large_file_is_reduced(client: Client) -> None:
     assert result["droppedCount"] >= len(over) > 0
 
 
+def test_mention_that_is_partly_shown_counts_as_truncated(client: Client) -> None:
+    for message, status, was_truncated in (
+        ("explain @big/engine.py", "partial", True),
+        ("explain @big/engine.py:1-3", "included", False),
+    ):
+        result = client.build(message, budget={"tokens": 2000, "counter": "chars4"}, sections={"retrieval": False})
+        assert result["mentions"][0]["status"] == status
+        assert (result["wasTruncated"], result["droppedCount"]) == (was_truncated, 0)
+
+
 def test_folder_mention_includes_its_files(client: Client) -> None:
     result = client.build("what is in @shop/ ?", sections={"retrieval": False})
     assert result["mentions"][0]["status"] == "included"

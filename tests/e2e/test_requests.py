@@ -19,6 +19,8 @@ METHODS = [
     "promptls/resolveMentions",
     "promptls/completeMention",
     "promptls/search",
+    "promptls/list",
+    "promptls/read",
     "promptls/status",
     "promptls/reindex",
     "promptls/explainIgnore",
@@ -134,6 +136,7 @@ def test_unknown_model_is_a_warning(client: Client) -> None:
 def test_every_request_is_also_a_command(client: Client) -> None:
     cases: dict[str, Json] = {
         "promptls/search": {"query": "discount"},
+        "promptls/list": {"query": "discount"},
         "promptls/resolveMentions": {"message": "@cart.py and @nothing.here"},
         "promptls/completeMention": {"text": "@ca", "offset": 3},
         "promptls/explainIgnore": {"uri": "file:///elsewhere"},

@@ -12,11 +12,19 @@ from pathlib import Path
 
 import pytest
 
+from promptls.extensions.team.build import Report, TeamError, build, update
+from promptls.extensions.team.config import TeamConfig, read_config
+from promptls.extensions.team.messages import (
+    ChunkHit,
+    FileContentResult,
+    Hits,
+    ListFiles,
+    OpenIndex,
+    ReadFile,
+    SearchIndex,
+)
+from promptls.extensions.team.reader_process import Reader
 from promptls.index import tokenize
-from promptls.team.build import Report, TeamError, build, update
-from promptls.team.config import TeamConfig, read_config
-from promptls.team.messages import ChunkHit, FileContentResult, Hits, ListFiles, OpenIndex, ReadFile, SearchIndex
-from promptls.team.reader_process import Reader
 from teamkit import (
     BUCKET,
     MAIL,
@@ -82,7 +90,7 @@ def search(reader: Reader, question: str) -> list[ChunkHit]:
 
 
 def rows(config: TeamConfig) -> list[tuple[str, str, str, int]]:
-    from promptls.team.table import open_table
+    from promptls.extensions.team.table import open_table
 
     table = open_table(config.storage).to_table(columns=["row", "repo", "path", "start"]).to_pylist()
     return sorted((r["row"], r["repo"], r["path"], r["start"] or 0) for r in table)
@@ -118,9 +126,9 @@ def test_build_is_searchable_and_update_indexes_only_changed_repositories(
 def test_build_replaces_an_index_of_another_model(
     tmp_path: Path, repositories: dict[str, Path], config: TeamConfig
 ) -> None:
+    from promptls.extensions.team.schema import RepositoryState, repository_table, table_schema
+    from promptls.extensions.team.table import Change, commit_build, publish, write_fragments
     from promptls.index import StoreIdentity
-    from promptls.team.schema import RepositoryState, repository_table, table_schema
-    from promptls.team.table import Change, commit_build, publish, write_fragments
 
     other = StoreIdentity("another", 8, 1, 1)
     row = repository_table(table_schema(other), RepositoryState("old", "/old", "0"))
@@ -224,8 +232,8 @@ def ray_address() -> str:
 KILLED_BEFORE_COMMIT = """
 import os, signal, sys
 from pathlib import Path
-from promptls.team import build
-from promptls.team.config import read_config
+from promptls.extensions.team import build
+from promptls.extensions.team.config import read_config
 build.commit_build = build.commit_update = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 getattr(build, sys.argv[1])(read_config(Path(sys.argv[2])), sys.argv[3])
 """

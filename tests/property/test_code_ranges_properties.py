@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import time
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -60,40 +58,3 @@ def test_ranges_are_ascending_and_within_the_text(text: str) -> None:
         for start, stop in code.ranges:
             assert end <= start < stop <= len(text)
             end = stop
-
-
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "`",
-        "` ``",
-        "- ",
-        "> ",
-        ">",
-        "\n",
-        "- \n",
-        "```\n",
-        "x ```py\n",
-        "<",
-        "<a ",
-        "<code>",
-        "<!-- ",
-        '@"',
-        "\\",
-        "\t",
-        "1. ",
-    ],
-)
-def test_reading_takes_linear_time(piece: str) -> None:
-    """Check that eight times the text takes about eight times as long."""
-
-    def seconds(count: int) -> float:
-        text = (piece * count)[:count] + "\n" * (count // 4)
-        best = float("inf")
-        for _ in range(3):
-            start = time.process_time()
-            code_ranges(text)
-            best = min(best, time.process_time() - start)
-        return best
-
-    assert seconds(80_000) < 40 * max(seconds(10_000), 0.002)

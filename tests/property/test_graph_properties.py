@@ -7,14 +7,14 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graphkit import all_refs
 from promptls.graph.graph import Graph, GraphView
 from promptls.graph.imports import ImportResolver
 from promptls.graph.targets import resolve_target
-from promptls.graph.traversal.call_paths import call_paths, callees
-from promptls.graph.traversal.neighbors import find_neighbors
+from promptls.graph.traversal import call_paths, find_neighbors, successors
 from promptls.index.snapshot import Snapshot, with_files
 from promptls.index.syntax.parse import parse_source
-from promptls.knowledge.project.layers import layer_of
+from promptls.knowledge.project.file_kind import layer_of
 from promptls.model import FileEntry, Root, encode_outline
 from promptls.util.hashing import content_hash
 
@@ -77,7 +77,7 @@ def view_of(texts: dict[str, str]) -> GraphView:
 @given(WORKSPACES)
 def test_edges_are_equal_from_both_ends(texts: dict[str, str]) -> None:
     view = view_of(texts)
-    refs = list(view.all_refs())
+    refs = list(all_refs(view))
     outgoing = {(edge.source, edge.target, edge.type) for ref in refs for edge in view.outgoing(ref)}
     incoming = {(edge.source, edge.target, edge.type) for ref in refs for edge in view.incoming(ref)}
     assert outgoing == incoming
@@ -88,9 +88,9 @@ def test_edges_are_equal_from_both_ends(texts: dict[str, str]) -> None:
 @given(WORKSPACES)
 def test_node_ids_resolve_to_their_nodes(texts: dict[str, str]) -> None:
     view = view_of(texts)
-    ids = [view.id(ref) for ref in view.all_refs()]
+    ids = [view.id(ref) for ref in all_refs(view)]
     assert len(set(ids)) == len(ids)
-    assert [resolve_target(view, one).refs for one in ids] == [(ref,) for ref in view.all_refs()]
+    assert [resolve_target(view, one).refs for one in ids] == [(ref,) for ref in all_refs(view)]
 
 
 @settings(max_examples=60, deadline=None)
@@ -98,39 +98,39 @@ def test_node_ids_resolve_to_their_nodes(texts: dict[str, str]) -> None:
 def test_graph_does_not_depend_on_history(before: dict[str, str], after: dict[str, str]) -> None:
     graph = Graph(ImportResolver)
     old = snapshot_of(before)
-    for ref in graph.at(old).all_refs():
+    for ref in all_refs(graph.at(old)):
         graph.at(old).edges(ref)
     gone: dict[str, FileEntry | None] = dict.fromkeys(entries(before))
     view, fresh = graph.at(with_files(old, (gone | entries(after)).items())), view_of(after)
-    assert list(view.all_refs()) == list(fresh.all_refs())
-    assert all(view.edges(ref) == fresh.edges(ref) for ref in fresh.all_refs())
+    assert list(all_refs(view)) == list(all_refs(fresh))
+    assert all(view.edges(ref) == fresh.edges(ref) for ref in all_refs(fresh))
 
 
 @settings(max_examples=60, deadline=None)
-@given(WORKSPACES, st.integers(1, 10), st.integers(1, 5), st.integers(1, 3))
-def test_neighbors_are_ranked_and_limited(texts: dict[str, str], limit: int, per_node: int, hops: int) -> None:
+@given(WORKSPACES, st.integers(1, 10), st.integers(1, 5))
+def test_neighbors_are_ranked_and_limited(texts: dict[str, str], limit: int, per_node: int) -> None:
     view = view_of(texts)
-    seeds = dict.fromkeys(list(view.all_refs())[:3], 0.5)
-    found = find_neighbors(view, seeds, limit, per_node, hops=hops)
+    seeds = dict.fromkeys(list(all_refs(view))[:3], 0.5)
+    found = find_neighbors(view, seeds, limit, per_node)
     assert len(found) <= limit
     assert all(0 < one.score < 0.5 for one in found)
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
     assert not {one.ref for one in found} & set(seeds)
-    assert found == find_neighbors(view_of(texts), seeds, limit, per_node, hops=hops)
+    assert found == find_neighbors(view_of(texts), seeds, limit, per_node)
 
 
 @settings(max_examples=60, deadline=None)
 @given(WORKSPACES, st.data())
 def test_call_paths_are_shortest_paths_of_calls(texts: dict[str, str], data: st.DataObject) -> None:
     view = view_of(texts)
-    functions = [p for p in view.all_refs() if (s := view.symbol(p)) is not None and s.kind in ("function", "method")]
+    functions = [p for p in all_refs(view) if (s := view.symbol(p)) is not None and s.kind in ("function", "method")]
     if not functions:
         return
     source, target = data.draw(st.sampled_from(functions)), data.draw(st.sampled_from(functions))
     found = call_paths(view, [source], [target])
     for path in found:
         assert (path[0], path[-1]) == (source, target)
-        assert all(step in callees(view, one) for one, step in pairwise(path))
+        assert all(step in successors(view, one) for one, step in pairwise(path))
     distance = _distance(view, source, target)
     assert {len(path) for path in found} == (set() if distance is None else {distance + 1})
 
@@ -140,7 +140,7 @@ def _distance(view: GraphView, source: tuple[str, int], target: tuple[str, int])
     while level:
         if target in level:
             return steps
-        level = [n for ref in level for n in callees(view, ref) if n not in seen and not seen.add(n)]  # type: ignore[func-returns-value]
+        level = [n for ref in level for n in successors(view, ref) if n not in seen and not seen.add(n)]  # type: ignore[func-returns-value]
         steps += 1
     return None
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from promptls.prompt.assemble import OUTPUTS, frame_tokens
 from promptls.prompt.context.history import select_turns
-from promptls.prompt.layouts.types import Message
+from promptls.prompt.layouts import Message
 from promptls.prompt.profile import profile, profile_names
 from promptls.prompt.tokens import counter
 

@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptls.compat.codebuddy import classifier
-from promptls.compat.prompto import classify_action
+from promptls.extensions.compat.codebuddy import classifier
+from promptls.extensions.compat.prompto import classify_action
 from promptls.prompt.intent import ACTIONS, QUESTION_TYPES
 from promptls.prompt.intent.categories import category_names
 from promptls.prompt.intent.detect import detect_intent

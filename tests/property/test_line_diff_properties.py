@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.mentions.unified_diff import CONTEXT_LINES, unified_diff
+from promptls.mentions.resolvers.git import CONTEXT_LINES, unified_diff
 from promptls.model import Cancelled, CancelToken
 from promptls.util.text.line_diff import patience_diff
 

@@ -14,18 +14,15 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from promptls.index.files.uris import to_uri
 from promptls.index.search.analyzer import tokenize
-from promptls.knowledge.memory import (
+from promptls.knowledge.memory_requests import MemoryRequest, perform, rank_entries, relevant_entries, search_entries
+from promptls.knowledge.memory_store import (
     CATEGORIES,
     InvalidEntry,
     MemoryEntry,
-    MemoryRequest,
     MemoryStore,
-    perform,
-    rank_entries,
-    relevant_entries,
+    decode_entries,
+    encode_entries,
 )
-from promptls.knowledge.memory.relevance import search_entries
-from promptls.knowledge.memory.storage import decode, encode
 from promptls.model import Root
 
 NOW = datetime(2030, 1, 1, tzinfo=timezone.utc)
@@ -53,7 +50,7 @@ ENTRIES = st.lists(
 
 @given(ENTRIES)
 def test_encoded_entries_decode_to_the_same(entries: list[MemoryEntry]) -> None:
-    content = decode(encode(entries), "memory", "user", "")
+    content = decode_entries(encode_entries(entries), "memory", "user", "")
     assert content.entries == tuple(entries)
     assert content.problems == ()
     assert not content.damaged
@@ -63,11 +60,11 @@ def test_encoded_entries_decode_to_the_same(entries: list[MemoryEntry]) -> None:
 def test_truncated_or_modified_file_is_reported_without_exception(
     entries: list[MemoryEntry], data: st.DataObject
 ) -> None:
-    whole = encode(entries)
+    whole = encode_entries(entries)
     cut = data.draw(st.integers(0, len(whole) - 1))
     byte = data.draw(st.integers(0, 255))
     for damaged in (whole[:cut], whole[:cut] + bytes([byte]) + whole[cut + 1 :], whole + whole):
-        content = decode(damaged, "memory", "workspace", "/w")
+        content = decode_entries(damaged, "memory", "workspace", "/w")
         assert content.damaged == bool(content.problems) or content.newer
         assert all(entry.scope == "workspace" and entry.root == "/w" for entry in content.entries)
 
@@ -80,7 +77,7 @@ def test_truncated_or_modified_file_is_reported_without_exception(
     ).map(msgspec.json.encode)
 )
 def test_any_bytes_decode_to_entries_or_problems(data: bytes) -> None:
-    content = decode(data, "memory", "user", "")
+    content = decode_entries(data, "memory", "user", "")
     assert content.entries == () or not content.damaged
 
 

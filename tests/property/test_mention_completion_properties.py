@@ -13,9 +13,8 @@ from promptls.graph.graph import Graph
 from promptls.graph.imports import ImportResolver
 from promptls.index.files.read import FileLimits
 from promptls.index.snapshot import OpenDocument, Snapshot, SourceReader, with_files
-from promptls.mentions.completion.complete import complete
+from promptls.mentions.completion.complete import complete, refers_to
 from promptls.mentions.completion.fuzzy import FuzzyIndex, MatchTier
-from promptls.mentions.completion.replacement import refers_to
 from promptls.mentions.context import ClientContext, ResolveContext, Services
 from promptls.mentions.extent import find_mentions
 from promptls.mentions.path_lookup import find_files, find_folders

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.extent import find_mentions
 from promptls.mentions.resolve import resolve_mentions
-from promptls.mentions.syntax.characters import ends_in_cased_word
-from promptls.mentions.syntax.token import starts_mention
+from promptls.mentions.syntax.lexer import ends_in_cased_word, starts_mention
 from workspaces import context_of, snapshot_of
 
 NAMES = ["src/app.py", "report(1).md", "a,b.csv", "docs/読み方.md", "(auth)/page.tsx", "C#/Program.cs"]

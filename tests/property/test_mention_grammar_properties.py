@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import time
 import unicodedata
 
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from promptls.mentions.syntax.format import format_mention
-from promptls.mentions.syntax.grammar import is_explicit_reference, parse, strip_mentions, utf16_offset
+from promptls.mentions.syntax.grammar import (
+    LAST_LINE,
+    format_mention,
+    is_explicit_reference,
+    parse,
+    strip_mentions,
+    utf16_offset,
+)
 from promptls.mentions.syntax.lexer import token_at_end
-from promptls.mentions.syntax.line_syntax import LAST_LINE
 from promptls.model import Span
 
 PIECES = [
@@ -125,42 +128,3 @@ def test_formatted_symbols_are_parsed_back(name: str, path: str) -> None:
         return
     (mention,) = parse(f"see {text} there")
     assert (mention.text, mention.kind, mention.target, mention.scope) == (text, "symbol", name, path)
-
-
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "@",
-        "@a",
-        '@"',
-        "@'a",
-        "`",
-        "` ``",
-        "@\\",
-        "@(",
-        "@a[",
-        "\n",
-        "```\n",
-        "@a.py:1 ",
-        "@#",
-        "> ",
-        "\n \n",
-        "@a\\ ",
-        "@a:",
-    ],
-)
-def test_parsing_takes_linear_time(piece: str) -> None:
-    """Check that eight times the text takes about eight times as long."""
-
-    def seconds(count: int) -> float:
-        message = (piece * count)[:count]
-        best = float("inf")
-        for _ in range(3):
-            start = time.process_time()
-            parse(message)
-            token_at_end(message)
-            best = min(best, time.process_time() - start)
-        return best
-
-    small = max(seconds(10_000), 0.002)
-    assert seconds(80_000) < 40 * small

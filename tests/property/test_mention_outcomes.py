@@ -14,9 +14,10 @@ from msgspec.structs import replace
 from conftest import git
 from promptls.graph.graph import Graph
 from promptls.graph.imports import ImportResolver
-from promptls.knowledge.memory import MemoryStore
+from promptls.knowledge.memory_store import MemoryStore
 from promptls.lsp.features.diagnostics import diagnostic_code
 from promptls.mentions.context import ClientContext, ResolveContext, Services
+from promptls.mentions.resolve import parse_message
 from promptls.model import FileText, Item, MentionOutcome, Span
 from promptls.prompt.assemble import BudgetTooSmall
 from promptls.prompt.budget import BudgetRequest
@@ -137,7 +138,8 @@ def build_prompt(
     request = RequestOptions(profile, budget=BudgetRequest(budget, counter="chars4", fill=fill))
     context = fresh(context)
     try:
-        return Built(build(message, resolve_options(Settings(), request, RecipeOptions()), context), context)
+        options = resolve_options(Settings(), request, RecipeOptions())
+        return Built(build(parse_message(message, context), options, context), context)
     except BudgetTooSmall:
         reject()
 
@@ -250,9 +252,10 @@ def test_diagnostics_agree_with_the_prompt(
     message = question + " ".join(mentions)
     request = RequestOptions(profile, budget=BudgetRequest(budget, counter="chars4"), history=history)
     options = resolve_options(Settings(), request, RecipeOptions())
-    run = dry_run(message, fresh(context), options)
+    parsed = parse_message(message, context)
+    run = dry_run(parsed, fresh(context), options)
     try:
-        built = [story(outcome) for outcome in build(message, options, fresh(context)).mentions]
+        built = [story(outcome) for outcome in build(parsed, options, fresh(context)).mentions]
     except BudgetTooSmall:
         assert all(outcome.status != "included" or not outcome.targets for outcome in run.mentions)
         return
@@ -272,7 +275,7 @@ def test_diagnostics_while_typing_agree_with_those_of_the_whole_text(
     options = resolve_options(Settings(), request, RecipeOptions())
     run = None
     for end in range(1, len(typed) + 1):
-        message = "".join(typed[:end]) + " ".join(mentions)
+        message = parse_message("".join(typed[:end]) + " ".join(mentions), context)
         run = dry_run(message, fresh(context), options, run)
         assert [story(o) for o in run.mentions] == [
             story(o) for o in dry_run(message, fresh(context), options).mentions

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from promptkit import files, label, renderer
 from promptls.model import Item, Origin, RenderedItem, Span
+from promptls.prompt.packing.pack import render_definitions
 from promptls.prompt.rendering.fences import SPECIMEN
-from promptls.prompt.rendering.file_definitions import render_definitions
 from promptls.prompt.rendering.forms import ItemForms, item_forms
 from promptls.prompt.rendering.renderer import render_element
 

@@ -11,12 +11,24 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from promptls.knowledge.rules import collect_rules
-from promptls.knowledge.rules.applicability import RuleLocation, check_applicability
-from promptls.knowledge.rules.conventions import CONVENTIONS
-from promptls.knowledge.rules.filters import MAX_GLOBS, ActiveFile, expand_braces, parse_filter
-from promptls.knowledge.rules.frontmatter import FrontMatter, as_list, parse
-from promptls.knowledge.rules.sections import split_sections, split_text, strip_comments
+from promptls.knowledge.rule_files import (
+    CONVENTIONS,
+    RuleLocation,
+    check_applicability,
+    collect_rules,
+    split_sections,
+    split_text,
+    strip_comments,
+)
+from promptls.knowledge.rule_filters import (
+    MAX_GLOBS,
+    ActiveFile,
+    FrontMatter,
+    as_list,
+    expand_braces,
+    parse_filter,
+    parse_front_matter,
+)
 from promptls.model import Root
 from workspaces import context_of, snapshot_of
 
@@ -40,7 +52,7 @@ HEADS = st.lists(st.sampled_from(HEAD_PIECES), max_size=60).map("".join)
 @given(st.one_of(HEADS, HEADS.map(lambda text: f"---\n{text}\n---\nbody"), st.text()))
 @settings(max_examples=800)
 def test_any_text_is_split_into_front_matter_and_body(text: str) -> None:
-    head = parse(text)
+    head = parse_front_matter(text)
     assert text.endswith(head.body)
     assert head.found or (head.body == text and not head.fields)
     for value in head.fields.values():
@@ -83,12 +95,12 @@ def test_front_matter_written_by_yaml_library_is_parsed(fields: dict[str, str | 
     assume(yaml.safe_load(written) == fields)
     assume(not re.search(r"\\[^\"\\/nt]|\n  |: [|>]", written))  # YAML beyond the supported subset
     expected = {key: value if isinstance(value, str) else tuple(value) for key, value in fields.items()}
-    assert parse(f"---\n{written}---\nbody") == FrontMatter(expected, "body", found=True), written
+    assert parse_front_matter(f"---\n{written}---\nbody") == FrontMatter(expected, "body", found=True), written
 
 
 def test_lists_are_parsed_in_every_style() -> None:
     for text in ("a, b", "[a, b]", "'a', 'b'", '["a", "b"]', "\n- a\n- b", "\n  - a\n  - 'b'", "a,b # both", "'a,b'"):
-        assert as_list(parse(f"---\nglobs: {text}\n---\n").fields["globs"]) == ("a", "b"), text
+        assert as_list(parse_front_matter(f"---\nglobs: {text}\n---\n").fields["globs"]) == ("a", "b"), text
 
 
 @given(st.lists(st.lists(st.text("ab*", max_size=2), min_size=2, max_size=3), max_size=3), st.text("x/", max_size=3))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptls.mentions.completion import string_table
-from promptls.mentions.completion.string_table import (
+from promptls.mentions.completion import fuzzy
+from promptls.mentions.completion.fuzzy import (
     JUMP,
     WORD_JUMP,
     StringTable,
@@ -74,8 +74,8 @@ def test_search_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"{'x' * (i % 40)}needle{i}" for i in range(400)]
     table = build_string_table("\n".join(["", *texts, ""]))
     whole = table.substring_offsets("needle3").tolist(), subsequences(table, "xne9")
-    monkeypatch.setattr(string_table, "_BLOCK", 50)
-    monkeypatch.setattr(string_table, "_CELLS", 100)
+    monkeypatch.setattr(fuzzy, "_BLOCK", 50)
+    monkeypatch.setattr(fuzzy, "_CELLS", 100)
     assert (table.substring_offsets("needle3").tolist(), subsequences(table, "xne9")) == whole
     assert table.rows_at(table.substring_offsets("needle", limit=10)).tolist()[:10] == list(range(10))
     assert (

@@ -148,7 +148,7 @@ def check_outline(outline: Outline) -> None:
             assert symbol.qualified.startswith(parent.qualified)
         assert symbol.span.start >= before or symbol.parent >= 0
         before = symbol.span.start
-    lines = [line for _, line in outline.reference_lines()]
+    lines = [use.line for use in outline.references()]
     assert lines == sorted(lines) and all(0 <= line < outline.lines for line in lines)
     assert all(0 <= imported.line < outline.lines for imported in outline.imports)
 

@@ -6,6 +6,7 @@ Complete responses are checked, not only prompts.
 from __future__ import annotations
 
 import json
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -282,3 +283,18 @@ def test_secrets_are_redacted_in_prompt_documents(
     tries("answers", len(answers))
     assert leaks(workspace, "\n".join(answers)) == {}
     client.close(document)
+
+
+def test_standard_library_has_no_secrets(tries: Tries) -> None:
+    root = Path(sysconfig.get_paths()["stdlib"])
+    files = [
+        path
+        for path in sorted(root.rglob("*.py"))
+        if {"test", "tests", "site-packages"}.isdisjoint(path.relative_to(root).parts[:-1])
+    ]
+    assert len(files) > 300
+    found = [
+        (path.name, finding) for path in files for finding in redact(path.read_text("utf-8", "replace"), str(path))[1]
+    ]
+    assert found == []
+    tries("files", len(files))

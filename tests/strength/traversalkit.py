@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import quote
 
 from conftest import make_shop
-from promptls.knowledge.project.manifest_formats import _PARSERS_BY_NAME
-from promptls.knowledge.rules.conventions import CONVENTIONS
+from promptls.knowledge.project.manifests import MANIFEST_PARSERS
+from promptls.knowledge.rule_files import CONVENTIONS
 from promptls.mentions.registry import BUILT_IN
 
 CANARY = "kumquatzebra7319"
@@ -72,7 +72,13 @@ class CanaryWorkspace:
         names += [f"{f}/linked{ends[0]}" for family in CONVENTIONS for f, ends, _ in family.folders]
         names += ["README", "CONTRIBUTING.md", "docs/README.md", "docs/architecture.md", "tsconfig.json", "CODEOWNERS"]
         names += [".github/CODEOWNERS", ".promptls/memory.json", ".promptls/team.toml", ".promptls/recipes/recipe.md"]
-        names += [".promptlsignore", "web/.gitignore", ".mailmap", ".gitattributes", *_PARSERS_BY_NAME]
+        names += [
+            ".promptlsignore",
+            "web/.gitignore",
+            ".mailmap",
+            ".gitattributes",
+            *(name for name in MANIFEST_PARSERS if "*" not in name),
+        ]
         for number, name in enumerate(dict.fromkeys(names)):
             link, target = self.root / name, self.outside / f"{number}" / name.rsplit("/", 1)[-1]
             if link.parent.is_file() or os.path.lexists(link):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from promptls.prompt.rendering import boundary_key as module
-from promptls.prompt.rendering.boundary_key import SECONDS_PER_DAY, SECRET_BYTES, SECRET_FILE, boundary_key
+from promptls.prompt.rendering import fences as module
+from promptls.prompt.rendering.fences import SECONDS_PER_DAY, SECRET_BYTES, SECRET_FILE, boundary_key
 
 NOON = 20_000.5 * SECONDS_PER_DAY
 

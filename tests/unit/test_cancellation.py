@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.api.messages.results import encode_mentions, utf16_offset, utf16_offsets
-from promptls.index import Snapshot
-from promptls.mentions.resolve import parse_mentions
+from promptls.index import Snapshot, match_globs
+from promptls.mentions.resolve import message_syntax
 from promptls.model import Cancelled, CancelToken, Mention, MentionOutcome
 from promptls.prompt.build import MAX_ANALYZED_CHARACTERS, analyzed_text
 from promptls.prompt.tasks.long_log import contains_log, shorten_log
@@ -26,9 +26,11 @@ MENTIONS = [Mention("@a", 3 * n, 3 * n + 2, "file", "a") for n in range(2_000)]
 OUTCOMES = [MentionOutcome(mention, "unresolved") for mention in MENTIONS]
 
 LOOPS: dict[str, Callable[[], object]] = {
-    "mentions": lambda: parse_mentions("@a " * 2_000),
-    "fences": lambda: parse_mentions("```\n" * 2_000 + "@a"),
-    "inline code": lambda: parse_mentions("`x` " * 2_000 + "@a"),
+    "mentions": lambda: message_syntax("@a " * 2_000),
+    "fences": lambda: message_syntax("```\n" * 2_000 + "@a"),
+    "inline code": lambda: message_syntax("`x` " * 2_000 + "@a"),
+    "globs": lambda: match_globs(["src/a.py"] * 2_000, ["**/*.py"]),
+    "globs with an exception": lambda: match_globs(["src/a.py"] * 2_000, ["**/*.py", "!b.py"]),
     "tokens": lambda: Estimate().count("word " * 20_000),
     "tokens of many texts": lambda: Estimate().count_all(["word"] * 2_000),
     "log": lambda: contains_log(LOG),

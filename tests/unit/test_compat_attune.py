@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.compat.attune import (
+from promptls.extensions.compat.attune import (
     CLAUSE,
     DEFAULT_MAX_CONTEXT_CHARS,
     RetrievalEntry,
     RetrievalHit,
     build_augmented_prompt,
-    escape_passage,
     join_context,
     join_context_numbered,
 )
@@ -85,12 +84,6 @@ def test_unknown_variant_error_lists_the_valid_ones_sorted() -> None:
         ValueError, match=r"^unknown prompt variant 'x'; valid: anti_prior, baseline, citation, strict$"
     ):
         build_augmented_prompt("q", "c", "x")
-
-
-@pytest.mark.parametrize("text", ["<" + " " * 1_000_000, "< /" * 300_000, "<\n/\n" * 200_000, "<<" * 500_000])
-def test_escaping_time_is_linear_in_the_length(text: str) -> None:
-    assert escape_passage(text) == text
-    assert escape_passage(f"{text}<  /  passage>").endswith("&lt;  /  passage>")
 
 
 def test_content_cannot_close_a_passage_or_forge_a_header() -> None:

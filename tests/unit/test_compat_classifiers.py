@@ -2,10 +2,10 @@
 
 import pytest
 
-from promptls.compat.codebuddy import classifier
-from promptls.compat.codebuddy.classifier import classify_keywords, extract_keywords, question_types
-from promptls.compat.codebuddy.layout import question_type_label
-from promptls.compat.prompto import ActionAndKeywords, classify_action
+from promptls.extensions.compat.codebuddy import classifier
+from promptls.extensions.compat.codebuddy.classifier import classify_keywords, extract_keywords, question_types
+from promptls.extensions.compat.codebuddy.layout import question_type_label
+from promptls.extensions.compat.prompto import ActionAndKeywords, classify_action
 
 
 def test_score_is_three_per_pattern_one_per_keyword_two_per_strong_word() -> None:

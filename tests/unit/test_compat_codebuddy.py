@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.compat.codebuddy.budget import model_budget
-from promptls.compat.codebuddy.sanitize import cut_rules, redact_injections, truncate_middle
-from promptls.compat.codebuddy.sections import common_files, memory_list, team_summary
-from promptls.git.log import Commit, CommitLog, FileChange
-from promptls.git.statistics import History, build_history
-from promptls.knowledge.memory import MemoryEntry
+from promptls.extensions.compat.codebuddy.budget import model_budget
+from promptls.extensions.compat.codebuddy.sanitize import cut_rules, redact_injections, truncate_middle
+from promptls.extensions.compat.codebuddy.sections import common_files, memory_list, team_summary
+from promptls.git.history import Commit, CommitLog, FileChange, History, build_history
+from promptls.knowledge.memory_store import MemoryEntry
 from workspaces import context_of, snapshot_of
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=timezone.utc)

@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from promptls.compat.attune import confidence, overlap, overlap_formula, stems
-from promptls.compat.codebuddy.scoring import Element, density, density_formula, element_score, tier
-from promptls.compat.cody import tfidf, tfidf_formula
-from promptls.compat.prompto import (
+from promptls.extensions.compat.attune import confidence, overlap, overlap_formula, stems
+from promptls.extensions.compat.codebuddy.scoring import Element, density, density_formula, element_score, tier
+from promptls.extensions.compat.cody import tfidf, tfidf_formula
+from promptls.extensions.compat.prompto import (
     FUSION_WEIGHTS,
     action_boost,
     boost_action,

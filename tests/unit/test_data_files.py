@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from promptls.model import CancelToken
-from promptls.retrieval import RetrievalStrategy, retrieve
-from promptls.retrieval.candidates import Candidate
-from promptls.retrieval.data_files import DATA_FACTOR, data_factors, is_data_file, is_translation
+from promptls.retrieval.candidates import DATA_FACTOR, Candidate, data_factors, is_data_file, is_translation
 from promptls.retrieval.query import parse_query
+from promptls.retrieval.retrieve import RetrievalStrategy, retrieve
 from workspaces import IndexedSnapshot, snapshot_of
 
 LANGUAGES = ("de", "fr", "es", "it", "pt-rBR", "nl", "pl")

@@ -12,6 +12,8 @@ from msgspec import Struct
 
 from promptls.util.decode import convert
 
+pytestmark = pytest.mark.process
+
 FIRST_USE_FROM_8_THREADS = """
 import sys, threading
 from importlib.resources import files

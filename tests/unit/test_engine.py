@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from promptls.engine import Engine
 from promptls.index import Workspace
 from promptls.model import Root
 from promptls.settings import CacheSettings, Settings
+
+pytestmark = pytest.mark.process
 
 
 def test_changed_settings_do_not_wait_for_a_running_write(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from evaluation._workspace import engine_of
 from promptls.index.snapshot import Snapshot
 from promptls.model import CancelToken
 
+pytestmark = pytest.mark.process
+
 FILES = {
     "src/pool.py": '''class Pool:
     """Connections that are open."""

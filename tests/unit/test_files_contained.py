@@ -90,6 +90,7 @@ def list_names(root: str) -> str:
     return repr([file.name for file in walk_files(root, LIMITS)] + find_files(root, "sub/rules", (".md", ".py"), 1))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "read", [read_indexed, read_mentioned, read_rule_file, read_memory, read_ignore_rules], ids=lambda f: f.__name__
 )
@@ -101,6 +102,7 @@ def test_swapped_folder_reveals_no_outside_text(workspace: Path, read: Callable[
     assert "inside" in read(str(workspace))  # control: the reader works
 
 
+@pytest.mark.process
 def test_swapped_folder_reveals_no_outside_names(workspace: Path) -> None:
     (workspace.parent / "outside" / "rules" / f"{CANARY}.md").write_text("")
     with swapping(workspace / "sub", workspace.parent / "outside"):
@@ -109,6 +111,7 @@ def test_swapped_folder_reveals_no_outside_names(workspace: Path) -> None:
     assert "sub/deep/file.py" in list_names(str(workspace))
 
 
+@pytest.mark.process
 def test_links_above_and_at_the_root_are_followed(workspace: Path) -> None:
     parent, link = workspace.parent / "parent", workspace.parent / "link"
     parent.symlink_to(workspace.parent)
@@ -135,6 +138,7 @@ def test_links_below_the_root_are_refused(workspace: Path) -> None:
     assert isinstance(read_any_text(f"{root}/outer/deep/file.py", LIMITS, (root, f"{root}/outer")), FileContent)
 
 
+@pytest.mark.process
 def test_folders_are_opened_one_by_one_without_descriptor_paths(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

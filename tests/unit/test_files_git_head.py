@@ -20,6 +20,7 @@ def commit(root: str) -> str:
     return git(root, "rev-parse", "HEAD").decode().strip()
 
 
+@pytest.mark.process
 def test_head_changes_with_branches_commits_and_packed_refs(tmp_path: Path) -> None:
     root = plant(tmp_path / "r", "sub/a.py")
     assert git_head(root) == ""
@@ -38,6 +39,7 @@ def test_head_changes_with_branches_commits_and_packed_refs(tmp_path: Path) -> N
     assert git_head(root) == first
 
 
+@pytest.mark.process
 def test_head_of_worktrees_and_submodules(tmp_path: Path) -> None:
     root = plant(tmp_path / "r", "a.py")
     git(root, "init", "-q")

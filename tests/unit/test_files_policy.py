@@ -11,6 +11,8 @@ from promptls.index.files.read import FileLimits
 from promptls.index.files.walk import explain_path, ignored_paths, walk_files
 from trees import alone, git, plant
 
+pytestmark = pytest.mark.process
+
 TREE = """
 src/a.py
 src/gen/b.py

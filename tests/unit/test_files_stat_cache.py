@@ -17,6 +17,8 @@ from promptls.model import FileEntry, Root
 from promptls.util.persistent_map import PersistentMap
 from trees import alone, git, plant
 
+pytestmark = pytest.mark.process
+
 LIMITS = FileLimits()
 TREE = """
 src/app.py

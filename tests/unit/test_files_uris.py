@@ -9,8 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index.files.gitignore import match_globs
+from promptls.api.messages.params import InvalidParams
+from promptls.api.messages.path_globs import MAX_GLOB_CHARACTERS, MAX_GLOBS, match_paths
+from promptls.index import Snapshot
+from promptls.index.files.gitignore import is_match, match_globs, parse_rules
 from promptls.index.files.uris import from_uri, is_inside, to_uri
+from promptls.model import FileEntry, Root
+from promptls.util.persistent_map import PersistentMap
 from trees import plant
 
 POSIX = {
@@ -134,3 +139,26 @@ def test_is_inside_resolves_links(tmp_path: Path) -> None:
 def test_globs_match_like_an_ignore_file(globs: list[str], expected: list[str]) -> None:
     names = ["a.py", "src/b.py", "src/deep/c.py", "src/x.ts", "README.md"]
     assert match_globs(names, globs) == expected
+
+
+GLOBS = st.lists(st.text(alphabet="ab*?[]!^\\\\/.é-", min_size=1, max_size=8), min_size=1, max_size=4)
+NAMES = st.lists(
+    st.text(alphabet="ab./é\n-", min_size=1, max_size=10).map(lambda name: name.strip("/") or "a"), max_size=8
+)
+
+
+@given(GLOBS, NAMES)
+def test_combined_globs_match_what_the_rules_match(globs: list[str], names: list[str]) -> None:
+    rules = parse_rules("\n".join(globs).encode(), "globs")
+    expected = [name for name in names if rules is not None and is_match(rules, os.fsencode(name))]
+    assert match_globs(names, globs) == expected
+
+
+def test_globs_of_a_search_are_limited() -> None:
+    entries = [FileEntry(f"/w/src/{i}.py", "/w", f"src/{i}.py") for i in range(200)]
+    snapshot = Snapshot(roots=(Root("/w", "w", ""),), files=PersistentMap({entry.path: entry for entry in entries}))
+    globs = [f"**/{i}*.py" for i in range(MAX_GLOBS)]
+    assert len(match_paths(snapshot, globs)) == 200
+    for too_many in ([*globs, "a"], ["a" * (MAX_GLOB_CHARACTERS + 1)]):
+        with pytest.raises(InvalidParams, match="at most 100 globs"):
+            match_paths(snapshot, too_many)

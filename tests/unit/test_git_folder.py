@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from conftest import git
-from promptls.git import read_commits
 from promptls.git.diff import diff_working_tree
+from promptls.git.history import read_commits
 from promptls.index.files.git_ignore import find_work_tree, git_head
 from promptls.index.files.read import FileLimits
 from promptls.index.files.walk import walk_files
@@ -19,6 +19,8 @@ from promptls.mentions.resolve import resolve_mentions
 from promptls.model import FileText, Problem
 from promptls.util.git_folder import repository_problem
 from workspaces import context_of, snapshot_of
+
+pytestmark = pytest.mark.process
 
 CANARY = "kumquatzebra7319"
 MENTIONS = "@diff @staged @commit:HEAD @commit:main @branch @diff:HEAD"

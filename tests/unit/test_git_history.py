@@ -9,26 +9,26 @@ from pathlib import Path
 import pytest
 
 from conftest import git
-from promptls.git import (
-    Freshness,
+from promptls.git.diff import diff_index, diff_working_tree, read_blobs
+from promptls.git.history import (
+    CommitLog,
     History,
-    HistoryCache,
     authors,
     build_history,
     co_changes,
-    freshness_warning,
+    display_name,
+    exponential_decay,
+    is_bot,
+    parse_log,
     read_commits,
-    read_freshness,
     recency,
-    recent_subjects,
 )
-from promptls.git.diff import diff_index, diff_working_tree, read_blobs
-from promptls.git.log import CommitLog, display_name, is_bot, parse_log
+from promptls.git.history_cache import Freshness, HistoryCache, freshness_warning, parse_status, read_freshness
 from promptls.git.runner import explain_failure, query_git
-from promptls.git.statistics import exponential_decay
-from promptls.git.tracking import parse_status
 from promptls.model import CancelToken, Problem
 from promptls.util.git_process import GitResult
+
+pytestmark = pytest.mark.process
 
 DAY = 86_400
 NOON = 1_700_000_000
@@ -88,10 +88,9 @@ def test_file_outsidehas_commit_count_and_last_change(repo: Path) -> None:
     assert history.files["a.py"].change_count == 2
     assert history.files["a.py"].last_change == NOON + 3 * DAY
     assert history.files["b.py"].last_change == NOON
-    assert recent_subjects(history, "a.py") == ("more", "begin")
 
 
-def test_outsidefollows_renames(repo: Path) -> None:
+def test_history_follows_renames(repo: Path) -> None:
     commit(repo, "begin", {"old.py": "a long enough text\n" * 5})
     commit(repo, "change", {"old.py": "another text of some length\n" * 5}, days=1)
     git(repo, "mv", "old.py", "new.py")

@@ -17,6 +17,8 @@ from promptls.mentions.resolve import resolve_mentions
 from promptls.model import FileText, MentionOutcome
 from workspaces import context_of, snapshot_of
 
+pytestmark = pytest.mark.process
+
 FILES = """
 -- a.py --
 x = 1

@@ -11,6 +11,8 @@ from processes import alive, until
 from promptls.git.runner import query_git
 from promptls.util.git_process import GitResult
 
+pytestmark = pytest.mark.process
+
 
 @pytest.mark.skipif(os.name != "posix", reason="a shell script replaces git")
 @pytest.mark.parametrize("redirection", ["", ">/dev/null", "2>/dev/null"])

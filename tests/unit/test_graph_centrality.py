@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphkit import short_name, view_of
-from promptls.graph.traversal.centrality import central_definitions, is_project_code
+from promptls.graph.centrality import central_definitions, is_project_code
 from promptls.model import Cancelled, CancelToken
 
 USERS = "".join(

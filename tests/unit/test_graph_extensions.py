@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphkit import calls, view_of
-from promptls.graph.resolution.extension_methods import simple_type_name
+from promptls.graph.resolution.name_lookup import simple_type_name
 
 CSHARP = """
 -- src/Words.cs --

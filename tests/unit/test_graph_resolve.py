@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from graphkit import calls, edges, ref_of, short_name, view_of
+from graphkit import all_refs, calls, edges, ref_of, short_name, view_of
+from promptls.graph.resolution.expression_types import callback_parameter_type, return_type
 from promptls.graph.resolution.name_lookup import MAX_CANDIDATES
-from promptls.graph.resolution.signatures import callback_parameter_type, return_type
 from promptls.model import CALL, Span, Symbol
 
 SHOP = """
@@ -199,7 +199,7 @@ class B(A):
     view = view_of(text, tmp_path)
     assert calls(view, "a.py:A.f") == []
     assert calls(view, "b.py:B.h") == ["a.py:A.f .90"]
-    for ref in view.all_refs():
+    for ref in all_refs(view):
         assert view.edges(ref) is not None
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from test_graph_resolve import PACKAGES, SHOP
 
-from graphkit import calls, edges, ref_of, short_name, view_of
+from graphkit import all_refs, calls, edges, ref_of, short_name, view_of
 from promptls.graph.graph import Graph, GraphView
 from promptls.graph.imports import ImportResolver
 from promptls.graph.targets import resolve_target
@@ -80,7 +81,7 @@ def test_nodes(tmp_path: Path) -> None:
     assert (node.id, node.type, node.name) == ("method:app/service.py:Service.each", "method", "each")
     assert (node.span.label, node.complexity, node.layer) == ("15-16", "simple", "Service")
     assert node.summary == "Method each."
-    notes = {short_name(view, p): n.language_notes for p in view.all_refs() if (n := view.node(p)) and n.language_notes}
+    notes = {short_name(view, p): n.language_notes for p in all_refs(view) if (n := view.node(p)) and n.language_notes}
     assert notes == {
         "app/service.py:Order": ("dataclass",),
         "app/service.py:Port": ("abstract base class",),
@@ -152,7 +153,7 @@ def test_every_kind_of_edge(tmp_path: Path) -> None:
 
 def laws(view: GraphView) -> None:
     """Check the invariants of a graph."""
-    places = list(view.all_refs())
+    places = list(all_refs(view))
     ids = [view.id(place) for place in places]
     assert len(set(ids)) == len(ids)
     known = set(places)
@@ -166,6 +167,40 @@ def laws(view: GraphView) -> None:
         for edge in view.incoming(place):
             assert edge.target == place
             assert any(edge.target == e.target and edge.type == e.type for e in view.outgoing(edge.source)), edge
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        (
+            "-- pkg/__init__.py --\nfrom .a import f\n-- pkg/a.py --\ndef f(): ...\n-- use.py --\nimport pkg\nfrom pkg import f as g\n"
+            "def h():\n    from pkg.a import f\n-- other.py --\nfrom elsewhere import f\n",
+            "pkg/a.py:f",
+            ["pkg/__init__.py:1", "use.py:2", "use.py:4"],
+        ),
+        (
+            "-- src/a.ts --\nexport default class A {}\n-- src/b.ts --\nexport default class A {}\n"
+            "-- src/index.ts --\nexport { default as A } from './a'\n-- src/use.ts --\nimport B from './a'\nimport type { A } from './index'\n",
+            "src/a.ts:A",
+            ["src/index.ts:1", "src/use.ts:1", "src/use.ts:2"],
+        ),
+        (
+            "-- Cargo.toml --\n[package]\nname = 'x'\n-- src/lib.rs --\nmod a;\npub use crate::a::{f, g as h};\n-- src/a.rs --\npub fn f() {}\n"
+            "pub fn g() {}\n",
+            "src/a.rs:g",
+            ["src/lib.rs:2"],
+        ),
+        (
+            "-- src/x/A.java --\npackage x;\npublic class A {}\n-- src/y/B.java --\npackage y;\nimport x.A;\nclass B {}\n",
+            "src/x/A.java:A",
+            ["src/y/B.java:2"],
+        ),
+    ],
+    ids=["python", "typescript", "rust", "java"],
+)
+def test_imports_of_a_definition(tmp_path: Path, text: str, name: str, expected: list[str]) -> None:
+    view = view_of(text, tmp_path)
+    assert [f"{view.snapshot.label(e.path)}:{e.line + 1}" for e in view.import_uses(ref_of(view, name))] == expected
 
 
 def test_edges_are_equal_from_both_ends(tmp_path: Path) -> None:
@@ -192,7 +227,7 @@ class Two(One):
     edges_by_order = {}
     for order in (1, -1):
         view = view_of(circle + APP, tmp_path)
-        edges_by_order[order] = {place: view.edges(place) for place in list(view.all_refs())[::order]}
+        edges_by_order[order] = {place: view.edges(place) for place in list(all_refs(view))[::order]}
     assert edges_by_order[1] == edges_by_order[-1]
 
 
@@ -206,8 +241,8 @@ def test_graph_after_change_equals_new_graph(tmp_path: Path) -> None:
     changed = [(path, after.files.get(path)) for path in {*before.files, *after.files}]
     view = graph.at(with_files(before, changed))
     fresh = Graph(ImportResolver).at(after)
-    assert list(view.all_refs()) == list(fresh.all_refs())
-    for place in fresh.all_refs():
+    assert list(all_refs(view)) == list(all_refs(fresh))
+    for place in all_refs(fresh):
         assert view.outgoing(place) == fresh.outgoing(place)
         assert view.incoming(place) == fresh.incoming(place)
 
@@ -221,7 +256,7 @@ def test_view_of_same_files_is_reused(tmp_path: Path) -> None:
 
 def test_duplicate_definitions_have_distinct_ids(tmp_path: Path) -> None:
     view = view_of("-- a.py --\ndef f(): ...\ndef f(): ...\nclass f: ...\n", tmp_path)
-    assert [view.id(place) for place in view.all_refs()] == [
+    assert [view.id(place) for place in all_refs(view)] == [
         "file:a.py",
         "function:a.py:f",
         "function:a.py:f@2.1",
@@ -231,7 +266,7 @@ def test_duplicate_definitions_have_distinct_ids(tmp_path: Path) -> None:
 
 def test_roots_are_distinguished(tmp_path: Path) -> None:
     view = view_of("-- one/api/a.py --\ndef f(): ...\n-- two/api/a.py --\ndef f(): ...\n", tmp_path, ["one", "two"])
-    ids = [view.id(place) for place in view.all_refs()]
+    ids = [view.id(place) for place in all_refs(view)]
     assert ids == ["file:one:api/a.py", "function:one:api/a.py:f", "file:two:api/a.py", "function:two:api/a.py:f"]
-    assert [resolve_target(view, one).refs for one in ids] == [(place,) for place in view.all_refs()]
-    assert {view.node(place).layer for place in view.all_refs()} == {"API"}  # type: ignore[union-attr]
+    assert [resolve_target(view, one).refs for one in ids] == [(place,) for place in all_refs(view)]
+    assert {view.node(place).layer for place in all_refs(view)} == {"API"}  # type: ignore[union-attr]

@@ -7,7 +7,7 @@ import pytest
 from promptkit import SECRET, item, renderer, text_file
 from promptls.prompt.assemble import assemble
 from promptls.prompt.context.history import SelectedTurns, select_turns
-from promptls.prompt.layouts.types import Message
+from promptls.prompt.layouts import Message
 from promptls.prompt.packing.pack import PackingCandidate, pack
 from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.tokens import counter

@@ -69,6 +69,7 @@ def test_stubs_are_replaced_on_demand() -> None:
     assert import_without_stubs("shelf") is sys.modules["shelf"]
 
 
+@pytest.mark.process
 def test_local_model_is_loaded_with_stubs() -> None:
     code = """
 import sys
@@ -88,6 +89,7 @@ assert load_embedder(EmbeddingSpec()).embed(["a cart"]).shape[0] == 1
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.process
 def test_table_is_opened_with_stubs(tmp_path: Path) -> None:
     code = f"""
 import sys

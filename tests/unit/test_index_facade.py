@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import promptls.index
 
 
@@ -24,6 +26,7 @@ def test_every_declared_name_can_be_imported() -> None:
         assert getattr(promptls.index, name) is not None
 
 
+@pytest.mark.process
 def test_package_import_loads_no_submodule() -> None:
     code = "import promptls.index, sys; print([m for m in sys.modules if m.startswith('promptls.index.')])"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"

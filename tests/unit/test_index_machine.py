@@ -11,6 +11,8 @@ from indexkit import SteppedIndex
 
 from promptls.index.scan.root_state import root_status
 
+pytestmark = pytest.mark.process
+
 ONE, TWO = "def one():\n    return 1\n", "def two():\n    return 22\n"
 
 

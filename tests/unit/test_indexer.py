@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from processes import until
 from promptls.index import index_client, writer
 from promptls.index.configuration import IndexConfig
 from promptls.index.files.read import LEASED, PERMISSION_DENIED, FileLimits, listing_problem
@@ -26,6 +27,8 @@ from promptls.index.search.term_dictionary import TermDictionary
 from promptls.index.snapshot import OpenDocument, Snapshot, with_files
 from promptls.index.workers.pool import PoolClosedError, WorkerPool, worker_configuration
 from promptls.model import Cancelled, CancelToken, FileEntry, Root
+
+pytestmark = pytest.mark.process
 
 Shown = dict[str, tuple[str, str, bytes, str]]
 ONE, TWO = "def one():\n    return 1\n", "def two():\n    return 22\n"
@@ -345,9 +348,10 @@ def test_files_that_become_ignored_while_they_wait_are_not_indexed(place: Indexe
     index = place.index()
     place.shown(index)
     long = "".join(f"def f{n}():\n    return {n}\n\n" for n in range(300))
+    index.pause()
     index.workspace.touch([place.write(f"more/{number}.py", f"{long}{number}\n") for number in range(300)])
-    while not index.client.state().unread:
-        time.sleep(0.001)
+    until(lambda: index.client.state().unread, "no file waits")
+    index.resume()
     index.workspace.touch([place.write(".gitignore", "more/\n")])
     assert names(place.shown(index)) == [".gitignore", "a.py"]
 
@@ -365,7 +369,7 @@ def test_document_that_is_saved_closed_and_ignored_during_a_walk_is_not_indexed(
         index.workspace.mark_saved(path)
         place.shown(index)
         index.workspace.touch([place.write(".gitignore", "a.py\n")])
-        time.sleep(delay_ms / 1000)  # the walk is at another place each time
+        index.client.wait_until_searchable(timeout_s=delay_ms / 1000)  # the walk is at another place each time
         index.workspace.close_document(path)
         assert path not in place.shown(index)
         index.workspace.touch([place.write("a.py", ONE), place.write(".gitignore", "")])
@@ -389,7 +393,7 @@ def test_changes_during_the_first_walk_are_not_lost(place: IndexedFolder, operat
         index.workspace.touch([changed.as_posix()])
         if index.client.snapshot().roots and index.client.state().phase != "scanning":
             break
-        time.sleep(0.001)
+        index.client.wait_until_searchable(timeout_s=0.001)
     assert place.shown(index) == place.fresh(index)
 
 
@@ -608,10 +612,7 @@ def test_small_batch_of_rows_is_written_after_the_delay(place: IndexedFolder, mo
     indexer.workspace.touch([path])
     assert indexer.client.wait_until_searchable(timeout_s=60)
     assert indexer.machine.publisher.unstored, "rows are waiting for a larger batch"
-    deadline = time.monotonic() + 20
-    while indexer.machine.publisher.unstored and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not indexer.machine.publisher.unstored
+    until(lambda: not indexer.machine.publisher.unstored, "the rows were not written")
     assert indexer.client.state().phase == "ready"
 
 

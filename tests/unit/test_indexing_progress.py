@@ -9,7 +9,7 @@ from typing import Any
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
-from promptls.lsp.client.progress import IndexingProgress
+from promptls.lsp.connection import IndexingProgress
 
 INITIALIZE = {
     "processId": None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from promptls.cli.main import main
 from promptls.install import jsonc
+from promptls.install.agents import check_server
 from promptls.install.clients import CLIENTS, server_command
 from promptls.install.configuration import BACKUP_SUFFIX, InstallError, plan_install, plan_uninstall, write
 from promptls.install.editors import EDITORS
@@ -125,6 +127,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("XDG_CONFIG_HOME", "CODEX_HOME", "APPDATA"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -201,6 +204,104 @@ def test_file_that_cannot_be_changed_is_reported_and_stays(home: Path) -> None:
         plan_install(CLIENTS["cursor"], None, home)
 
 
+@pytest.fixture
+def clone(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with hostile content as the current one, next to a file of the user."""
+    (home / "bashrc").write_text("# mine\n")
+    (home / "clone").mkdir()
+    monkeypatch.chdir(home / "clone")
+    return home / "clone"
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("target", ["../bashrc", "../gone"])
+def test_backup_never_follows_a_link(target: str, clone: Path) -> None:
+    (clone / ".mcp.json").write_text("{}")
+    (clone / f".mcp.json{BACKUP_SUFFIX}").symlink_to(target)
+    assert main(["install", "claude-code", "--project"]) == 0
+    assert (clone / "../bashrc").read_text() == "# mine\n" and not (clone / "../gone").exists()
+    backup = clone / f".mcp.json{BACKUP_SUFFIX}"
+    assert backup.read_text() == "{}" and not backup.is_symlink()
+
+
+@pytest.mark.parametrize("uninstall", [(), ("--uninstall",)])
+@pytest.mark.parametrize(
+    ("client", "link", "target"),
+    [
+        ("claude-code", ".mcp.json", "../settings.json"),
+        ("cursor", ".cursor", ".."),
+        ("cursor", ".cursor", "../gone"),
+        ("codex", ".codex", "../dotfiles"),
+    ],
+)
+def test_link_out_of_a_project_is_refused(
+    client: str, link: str, target: str, uninstall: tuple[str, ...], clone: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (clone / "../settings.json").write_text('{"mcpServers": {"promptls": {}, "other": {"env": "of the user"}}}')
+    (clone / "../dotfiles").mkdir()
+    before = sorted(clone.parent.glob("**/*.*"))
+    (clone / link).symlink_to(target)
+    assert main(["install", client, "--project", *uninstall]) == 1
+    output = capsys.readouterr()
+    assert "out of the project; remove the link first" in output.err and "of the user" not in output.out
+    written = [file for file in clone.parent.glob("**/*.*") if ".local" not in file.parts]  # the log is there
+    assert sorted(written) == sorted([*before, clone / link])
+    assert "other" in (clone / "../settings.json").read_text()
+
+
+@pytest.mark.process
+def test_link_inside_of_a_project_is_followed(clone: Path) -> None:
+    (clone / "shared").mkdir()
+    (clone / ".cursor").symlink_to("shared")
+    assert main(["install", "cursor", "--project"]) == 0
+    assert json.loads((clone / "shared/mcp.json").read_text())["mcpServers"]["promptls"]
+
+
+def test_folder_that_becomes_a_link_before_the_change_is_written_is_refused(clone: Path) -> None:
+    (clone / ".cursor").mkdir()
+    change = plan_install(CLIENTS["cursor"], clone, clone.parent)
+    (clone / ".cursor").rmdir()
+    (clone / ".cursor").symlink_to("..")
+    with pytest.raises(InstallError, match="out of the project"):
+        write(change)
+    assert not (clone / "../mcp.json").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pipes and devices as files")
+def test_special_and_huge_files_are_refused_at_once(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = clone / ".mcp.json"
+    os.mkfifo(file)
+    assert main(["install", "claude-code", "--project"]) == 1
+    assert "is not a regular file" in capsys.readouterr().err
+    file.unlink()
+    file.mkdir()
+    assert main(["install", "claude-code", "--project"]) == 1
+    file.rmdir()
+    with file.open("wb") as sparse:
+        sparse.truncate(1 << 40)
+    assert main(["install", "claude-code", "--project"]) == 1
+    assert "is larger than 16 MB" in capsys.readouterr().err
+
+
+@pytest.mark.process
+def test_output_has_no_control_characters(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = home / "a\x1b[2Jb"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    file = folder / "opencode.json"
+    file.write_text('{\n  "a": 1 // \x1b]0;owned\x07\x9b2J\u202e\n}\n')
+    for content in (file.read_text(), "{,}"):
+        file.write_text(content)
+        for arguments in ([], [], ["--uninstall"]):
+            main(["install", "opencode", "--project", *arguments])
+    output = "".join(capsys.readouterr())
+    assert "opencode.json" in output and "is not valid JSON" in output and "⟦U+001B⟧]0;owned" in output
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", output)
+
+
+@pytest.mark.process
 def test_command_shows_the_change_before_it_writes(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = home / ".vscode/mcp.json"
     file.parent.mkdir()
@@ -214,7 +315,10 @@ def test_command_shows_the_change_before_it_writes(home: Path, capsys: pytest.Ca
     assert '+      "args": ["mcp", "--root", "${workspaceFolder}"]' in output
     assert f"Backup: {file}{BACKUP_SUFFIX}" in output
     assert main(["install", "vscode", "--project"]) == 0
-    assert capsys.readouterr().out == f"promptls is already installed in {file}.\n"
+    installed, skill, started = capsys.readouterr().out.splitlines()
+    assert installed == f"promptls is already installed in {file}."
+    assert skill == f"promptls is already installed in {home}/.github/skills/promptls/SKILL.md."
+    assert started.startswith("The server starts and offers search_code, ")
     assert main(["install", "--uninstall", "vscode", "--project"]) == 0
     assert "// none" in file.read_text()
     assert "promptls" not in file.read_text()
@@ -245,3 +349,84 @@ def test_list_names_every_client_with_its_file(home: Path, capsys: pytest.Captur
 def test_commands_for_projects_do_not_name_this_machine() -> None:
     assert server_command(for_project=True) == ("promptls", ["mcp"])
     assert str(Path(sys.prefix)) in server_command(for_project=False)[0]
+
+
+def parsed(path: Path) -> Any:
+    return parse_toml(path.read_text()) if path.suffix == ".toml" else json.loads(path.read_text())
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("name", CLIENTS)
+def test_command_writes_entry_permission_and_skill_and_removes_them(
+    name: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = CLIENTS[name]
+    assert main(["install", name]) == 0
+    assert (
+        "The server starts and offers search_code, read_code, explain_symbol, get_context." in capsys.readouterr().out
+    )
+    entry = parsed(client.path(home))[client.key]["promptls"]
+    assert entry.get("required", name != "codex")
+    assert entry.get("trust", name != "gemini-cli")
+    if client.permission is not None:
+        assert parsed(client.permission.path(home))["permissions"]["allow"] == ["mcp__promptls"]
+    if client.skills is not None:
+        skill = (client.skills(home) / "promptls/SKILL.md").read_text()
+        assert skill.startswith("---\nname: promptls\ndescription: ")
+        assert all(f"`{tool}`" in skill for tool in ("search_code", "read_code", "explain_symbol"))
+    assert main(["install", name]) == 0
+    assert "Changed" not in capsys.readouterr().out
+    assert main(["install", name, "--uninstall"]) == 0
+    files = [path for path in home.rglob("*") if path.is_file() and not path.is_relative_to(home / ".local/state")]
+    left = [path for path in files if BACKUP_SUFFIX not in path.name]
+    assert not [path for path in left if "promptls" in path.name + path.read_text()]
+
+
+@pytest.mark.process
+def test_permissions_of_the_user_stay(home: Path) -> None:
+    settings = home / ".claude/settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{\n  "permissions": {"allow": ["Bash(ls)"], "deny": ["WebFetch"]} // mine\n}\n')
+    assert main(["install", "claude-code"]) == 0
+    allowed = '"allow": ["Bash(ls)", "mcp__promptls"], "deny": ["WebFetch"]} // mine'
+    assert allowed in settings.read_text()
+    assert main(["install", "claude-code", "--uninstall"]) == 0
+    assert '"allow": ["Bash(ls)"], "deny": ["WebFetch"]} // mine' in settings.read_text()
+
+
+def test_skill_of_the_user_is_not_removed(home: Path) -> None:
+    skill = home / ".claude/skills/promptls/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("my own\n")
+    assert main(["install", "claude-code", "--uninstall"]) == 0
+    assert skill.read_text() == "my own\n"
+
+
+def test_link_of_a_skill_out_of_the_project_is_refused(
+    home: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (home / ".claude").symlink_to(outside)
+    assert main(["install", "claude-code", "--project"]) == 1
+    assert "out of the project" in capsys.readouterr().err
+    assert list(outside.iterdir()) == []
+    assert not (home / ".mcp.json").exists()
+
+
+@pytest.mark.process
+def test_command_that_does_not_start_is_reported(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert main(["install", "vscode", "--project"]) == 1
+    assert "promptls: cannot start promptls mcp" in capsys.readouterr().err
+    with pytest.raises(InstallError, match="does not list its tools"):
+        check_server([sys.executable, "-c", "print('hello')"])
+
+
+def test_unknown_argument_prints_the_usage_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["install", "codex", "--yes"])
+    error = capsys.readouterr().err
+    assert error.startswith("usage: promptls install ")
+    assert error.endswith("promptls install: error: unrecognized arguments: --yes\n")

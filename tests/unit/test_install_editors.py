@@ -10,6 +10,7 @@ import pytest
 
 from promptls import __version__
 from promptls.cli.main import main
+from promptls.install import editors
 from promptls.install.configuration import BACKUP_SUFFIX
 from promptls.install.editors import emacs_init_file, help_tags, nvim_folder
 
@@ -125,10 +126,11 @@ def test_help_tags_are_sorted_and_end_at_spaces() -> None:
     assert help_tags({"doc/b.txt": text}) == b"a()\tb.txt\t/*a()*\na-b\tb.txt\t/*a-b*\nb.txt\tb.txt\t/*b.txt*\n"
 
 
+@pytest.mark.process
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell script as program")
 @pytest.mark.parametrize(("version", "writes_entry"), [("1.91.1", True), ("1.100.3", True), ("1.101.0", False)])
 def test_vscode_extension_replaces_the_entry_if_it_offers_the_server(
-    home: Path, version: str, writes_entry: bool, capfd: pytest.CaptureFixture[str]
+    home: Path, version: str, writes_entry: bool, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log, entry = home / "code.log", home / ".config/Code/User/mcp.json"
     code = home.parent / "bin/code"
@@ -137,8 +139,14 @@ def test_vscode_extension_replaces_the_entry_if_it_offers_the_server(
     assert install("vscode") == 0
     assert "was not found" in capfd.readouterr().out and json.loads(entry.read_text())["servers"]["promptls"]
     entry.unlink()
-    package = Path.cwd() / f"promptls-{__version__}.vsix"
+    (Path.cwd() / f"promptls-{__version__}.vsix").write_bytes(b"of a hostile clone")
+    assert install("vscode") == 0
+    assert "--install-extension" not in (log.read_text() if log.exists() else "") and entry.exists()
+    entry.unlink()
+    package = home / "checkout/dist" / f"promptls-{__version__}.vsix"
+    package.parent.mkdir(parents=True)
     package.write_bytes(b"")
+    monkeypatch.setattr(editors, "_CHECKOUT", home / "checkout")
     assert install("vscode", "--dry-run") == 0 and not entry.exists()
     assert "--install-extension" not in (log.read_text() if log.exists() else "")
     assert install("vscode") == 0

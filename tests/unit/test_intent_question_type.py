@@ -3,8 +3,6 @@
 import pytest
 
 from promptls.prompt.intent.detect import detect_intent
-from promptls.prompt.intent.refine import MODEL_CONFIDENCE, UNCONFIRMED_CONFIDENCE, refine_intent
-from promptls.prompt.intent.types import Interpretation
 
 
 @pytest.mark.parametrize(
@@ -87,44 +85,3 @@ def test_entities_are_verified_against_the_workspace(text: str, expected: dict[s
 )
 def test_scope(text: str, scope: str) -> None:
     assert detect_intent(text, text, is_defined).scope == scope
-
-
-# ---------------------------------------------------------------- a language model
-
-
-def test_interpretation_of_the_model_takes_precedence() -> None:
-    offline = detect_intent("", "the login table")
-    interpretation = Interpretation(
-        about_codebase=False,
-        confidence=0.8,
-        categories=("backend",),
-        types=("feature",),
-        action="create",
-        terms=("UserQueue", "job runner"),
-    )
-    refined = refine_intent(offline, interpretation)
-    assert (refined.about_codebase, refined.confidence, refined.confidence_label) == (False, 0.8, "medium")
-    assert (refined.types, refined.action) == (("feature",), "create")
-    assert (refined.categories[0].name, refined.categories[0].confidence) == ("backend", MODEL_CONFIDENCE)
-    assert all(c.confidence <= UNCONFIRMED_CONFIDENCE for c in refined.categories[1:])
-    assert {c.name for c in offline.categories} <= {c.name for c in refined.categories}
-    assert refined.query.terms[: len(offline.query.terms)] == offline.query.terms
-    assert {"userqueue", "job"} <= set(refined.query.terms)
-    assert "UserQueue" in refined.query.names
-
-
-def test_empty_interpretation_changes_nothing() -> None:
-    offline = detect_intent("", "fix the login")
-    assert refine_intent(offline, Interpretation()) == offline
-
-
-def test_mention_outranks_the_model() -> None:
-    offline = detect_intent("hi @src/app.py", "hi")
-    assert refine_intent(offline, Interpretation(about_codebase=False)).about_codebase is True
-
-
-def test_excluded_words_stay_excluded() -> None:
-    offline = detect_intent("", "explain the login without the database")
-    refined = refine_intent(offline, Interpretation(terms=("database", "login form")))
-    assert "databas" not in refined.query.terms
-    assert "form" in refined.query.terms

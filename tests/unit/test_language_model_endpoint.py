@@ -15,7 +15,7 @@ from promptls.model import Cancelled, CancelToken
 from promptls.prompt.language_model.client import LanguageModelError
 from promptls.prompt.language_model.endpoint import REASONING_TOKEN_FACTOR, Endpoint
 from promptls.prompt.language_model.transport import MAX_BODY_BYTES
-from promptls.prompt.layouts.types import Message
+from promptls.prompt.layouts import Message
 
 CHAT = (Message("system", "Say yes."), Message("user", "é?"))
 KEY = "sk-test-0123456789"

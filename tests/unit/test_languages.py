@@ -5,11 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
-from importlib import resources
 
 import pytest
 
-from promptls.languages import LANGUAGES, PLAIN_TEXT, language_by_alias, language_named, language_of
+from promptls.languages import (
+    LANGUAGES,
+    PLAIN_TEXT,
+    language_by_alias,
+    language_named,
+    language_of,
+    read_query_file,
+)
 
 PATHS = """
     src/app.py python       types.pyi python        SConstruct python     a/b.JS javascript    x.mjs javascript
@@ -163,18 +169,18 @@ def test_each_extension_file_name_and_shebang_belongs_to_one_language() -> None:
 
 
 def test_references_to_other_languages_and_query_files_are_valid() -> None:
-    queries = resources.files("promptls.languages") / "queries"
     for language in LANGUAGES.values():
         assert not language.dialect_of or language.dialect_of in LANGUAGES
         assert bool(language.package_manifest) == (language.implicit_scope == "manifest")
         assert language.query_files or language.scanner
-        assert all((queries / f"{name}.scm").is_file() for name in language.query_files)
+        assert all(map(read_query_file, language.query_files))
 
 
 def test_unknown_name_is_plain_text() -> None:
     assert language_named("klingon") is PLAIN_TEXT and language_named("go") is LANGUAGES["go"]
 
 
+@pytest.mark.process
 def test_naming_a_language_loads_no_grammar() -> None:
     code = (
         "import sys; from promptls.languages import language_of;"

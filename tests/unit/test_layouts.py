@@ -8,14 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from promptkit import LAYOUTS, SECRET, item, renderer, symbol_item, text_file
-from promptls.compat.codebuddy.layout import question_type_label
-from promptls.compat.prompto import task_templates
+from promptls.extensions.compat.codebuddy.layout import question_type_label
+from promptls.extensions.compat.prompto import task_templates
 from promptls.model import Origin
 from promptls.prompt.assemble import AssembledPrompt, assemble
 from promptls.prompt.layouts import Message, PromptMetadata, Section
 from promptls.prompt.packing.pack import PackedItem, PackingCandidate, PackResult, pack
-from promptls.prompt.packing.packer import FULL
-from promptls.prompt.packing.parts import Part
+from promptls.prompt.packing.packer import FULL, Part
 from promptls.prompt.rendering.forms import item_forms
 
 GREET = text_file(

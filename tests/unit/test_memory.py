@@ -17,17 +17,8 @@ from promptls.index.files.read import FileLimits
 from promptls.index.files.uris import to_uri
 from promptls.index.search.analyzer import tokenize
 from promptls.index.snapshot import Snapshot, SourceReader
-from promptls.knowledge.memory import (
-    InvalidEntry,
-    MemoryEntry,
-    MemoryRequest,
-    MemoryResult,
-    MemoryStore,
-    perform,
-    rank_entries,
-    relevant_entries,
-    user_data_dir,
-)
+from promptls.knowledge.memory_requests import MemoryRequest, MemoryResult, perform, rank_entries, relevant_entries
+from promptls.knowledge.memory_store import InvalidEntry, MemoryEntry, MemoryStore, user_data_dir
 from promptls.mentions.context import ResolveContext, Services
 from promptls.mentions.resolve import resolve_mentions
 from promptls.model import MentionOutcome, Root, SectionEntry
@@ -300,13 +291,14 @@ def test_change_with_same_size_and_time_is_detected(shop: Shop) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from promptls.knowledge.memory import EntryDraft, MemoryStore
+from promptls.knowledge.memory_store import EntryDraft, MemoryStore
 memory = MemoryStore(Path(sys.argv[1]))
 for i in range(15):
     memory.add(EntryDraft(category="rule", title=f"{sys.argv[2]} {i}", content="x"))
 """
 
 
+@pytest.mark.process
 def test_concurrent_writers_lose_nothing(shop: Shop) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(shop.user), name]) for name in "ABC"]
     assert [writer.wait(60) for writer in writers] == [0, 0, 0]
@@ -319,13 +311,14 @@ def test_concurrent_writers_lose_nothing(shop: Shop) -> None:
 ENDLESS = """
 import sys
 from pathlib import Path
-from promptls.knowledge.memory import EntryDraft, MemoryStore
+from promptls.knowledge.memory_store import EntryDraft, MemoryStore
 memory = MemoryStore(Path(sys.argv[1]))
 for i in range(1000):
     print(memory.add(EntryDraft(category="rule", title=f"T{i}", content="x" * 500)).entries[0].id, flush=True)
 """
 
 
+@pytest.mark.process
 def test_killed_writer_loses_no_acknowledged_entry(shop: Shop) -> None:
     for _ in range(3):
         before = {entry.id for entry in shop.ask("list", limit=1000).entries}

@@ -10,7 +10,8 @@ from datetime import datetime, timezone
 import pytest
 
 from promptls.index.search.analyzer import tokenize
-from promptls.knowledge.memory import MemoryEntry, rank_entries
+from promptls.knowledge.memory_requests import rank_entries
+from promptls.knowledge.memory_store import MemoryEntry
 
 NOW = datetime(2030, 1, 1, tzinfo=timezone.utc)
 

@@ -365,6 +365,7 @@ def test_plugin_kind_is_offered(shop: Snapshot) -> None:
     assert (result.items[0].insert_text, result.items[0].detail, result.items[0].kind) == ("@snap:", diff.help, "kind")
 
 
+@pytest.mark.process
 def test_arguments_of_kinds(shop: Snapshot) -> None:
     assert inserts(complete_at(shop, "@diff:")) == ["@diff:staged", "@diff:unstaged", "@diff:unsaved"]
     assert inserts(complete_at(shop, "@diff:uns")) == ["@diff:unstaged", "@diff:unsaved"]

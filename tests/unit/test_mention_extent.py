@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
+from promptls.mentions.completion.complete import complete
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.extent import MAX_TOKENS, find_mentions
 from promptls.mentions.resolve import resolve_mentions
-from promptls.mentions.syntax.line_syntax import parse_lines
-from promptls.mentions.syntax.symbol_spelling import spellings
+from promptls.mentions.resolvers.symbol import spellings
+from promptls.mentions.syntax.grammar import parse_lines
 from workspaces import context_of, snapshot_of
 
 SHOP = """
@@ -264,6 +266,26 @@ def test_quoted_name_with_a_line_break(tmp_path: Path) -> None:
     Path(odd).write_text("x")
     assert [m.target for m in find_mentions('see @"odd\nname.md" now', context)] == ["odd\nname.md"]
     assert [m.text for m in find_mentions('an open quote @"a and\nb" now', context)] == ['@"a']
+
+
+@pytest.mark.process
+@pytest.mark.skipif(sys.platform == "win32", reason="names are bytes on POSIX only")
+def test_name_that_is_not_utf8_is_reported_beside_a_known_file(tmp_path: Path) -> None:
+    context = context_of(snapshot_of("-- a.py --\nx\n", tmp_path))
+    Path(f"{context.snapshot.roots[0].path}/a.py\udcff").write_text("x")
+    first, second = resolve_mentions("explain @a.py\udcff and @a.py\udcfe now", context)
+    assert (first.status, first.reason) == ("refused", "a.py\udcff is not shown: its name is not valid UTF-8.")
+    assert (second.mention.text, second.status) == ("@a.py", "included")  # no file has the longer name
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a backslash is never a part of a name")
+@pytest.mark.parametrize("path", ["1\\😀", "1/\\😀", "a/1\\😀.py"])
+def test_name_with_a_backslash_is_not_the_folder_before_it(tmp_path: Path, path: str) -> None:
+    context = context_of(snapshot_of(f"-- {path} --\nx\n-- 1/y.py --\n-- a/1/y.py --\n", tmp_path))
+    items = [item for item in complete("@1", 2, context).items if item.label == path]
+    assert [o.mention.text for item in items for o in resolve_mentions(f"{item.insert_text} x", context)] == [
+        f"@{path}"
+    ]
 
 
 def test_many_tokens_are_parsed_by_the_grammar_alone(context: ResolveContext) -> None:

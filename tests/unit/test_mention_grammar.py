@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.mentions.syntax.grammar import is_explicit_reference, parse, strip_mentions, utf16_offset
+from promptls.mentions.syntax.grammar import LAST_LINE, is_explicit_reference, parse, strip_mentions, utf16_offset
 from promptls.mentions.syntax.lexer import token_at_end
-from promptls.mentions.syntax.line_syntax import LAST_LINE
 from promptls.model import Mention
 
 

@@ -20,7 +20,7 @@ from promptls.mentions.resolve import (
     INDEXING_NOTE,
     MAX_SYMBOL_NAMES,
     collect_items,
-    parse_mentions,
+    message_syntax,
     resolve_mentions,
     undefined_symbol_names,
 )
@@ -250,12 +250,12 @@ def test_every_reason_is_a_sentence_without_absolute_paths(tmp_path: Path) -> No
 )
 def test_undefined_symbol_names(tmp_path: Path, message: str, expected: set[str]) -> None:
     snapshot = snapshot_of(SHOP + "-- src/helper.py --\ndef helper(): ...\n", tmp_path)
-    assert undefined_symbol_names(parse_mentions(message), snapshot) == expected
+    assert undefined_symbol_names(message_syntax(message).mentions, snapshot) == expected
 
 
 def test_undefined_symbol_names_are_limited(tmp_path: Path) -> None:
     message = " ".join(f"@#Missing{i}" for i in range(1000))
-    assert undefined_symbol_names(parse_mentions(message), snapshot_of(SHOP, tmp_path)) == {
+    assert undefined_symbol_names(message_syntax(message).mentions, snapshot_of(SHOP, tmp_path)) == {
         f"Missing{i}" for i in range(MAX_SYMBOL_NAMES)
     }
 
@@ -293,6 +293,7 @@ def test_candidates_keep_lines_and_come_nearest_first(tmp_path: Path) -> None:
     assert outcome.candidates == ("@lib/utils.py:1-2", "@src/utils.py:1-2")
 
 
+@pytest.mark.process
 def test_refusal_names_the_ignore_rule(tmp_path: Path) -> None:
     snapshot = snapshot_of(SHOP, tmp_path)
     for name in ("build/out.py", "src/x.log"):
@@ -305,6 +306,7 @@ def test_refusal_names_the_ignore_rule(tmp_path: Path) -> None:
     assert "secrets" in outcomes[3].reason
 
 
+@pytest.mark.process
 def test_unindexed_files_are_found_on_disk(tmp_path: Path) -> None:
     snapshot = snapshot_of(SHOP, tmp_path)
     (tmp_path / "src/made.py").write_text("a = 1\nb = 2\n")
@@ -345,6 +347,7 @@ def test_deleted_and_changed_files(tmp_path: Path) -> None:
     assert "it was deleted" in outcomes[3].reason
 
 
+@pytest.mark.process
 def test_unsaved_text_has_priority_over_disk(tmp_path: Path) -> None:
     unsaved = {"src/app.py": "def fresh():\n    pass\n", "src/brand_new.py": "def born(): pass\n"}
     snapshot = snapshot_of(SHOP, tmp_path, unsaved=unsaved)
@@ -381,6 +384,7 @@ def test_link_out_of_the_workspace_is_refused(tmp_path: Path) -> None:
     assert "leads out" in outcome.reason
 
 
+@pytest.mark.process
 def test_links_are_not_followed(tmp_path: Path) -> None:
     snapshot = snapshot_of(SHOP, tmp_path)
     (tmp_path / "AGENTS.md").symlink_to(tmp_path / "src/app.py")
@@ -424,6 +428,7 @@ def test_repeated_items_are_noted(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.process
 def test_virtual_documents_with_different_texts_are_all_shown(tmp_path: Path) -> None:
     snapshot_of("-- a.py --\nx = 1\n", tmp_path)
     for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "Begin"]):
@@ -731,6 +736,7 @@ def test_names_of_roots_are_unique(names: str, expected: str) -> None:
     assert [r.name for r in with_unique_names(roots)] == expected.split("|" if "|" in expected else " ")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("mention", "expected"),
     [

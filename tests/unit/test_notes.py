@@ -8,7 +8,7 @@ from promptkit import item, renderer, symbol_item, text_file
 from promptls.model import Item, Origin
 from promptls.prompt.packing.pack import PackingCandidate, pack
 from promptls.prompt.rendering.forms import item_forms
-from promptls.prompt.rendering.notes import find_notes
+from promptls.prompt.rendering.renderer import find_notes
 
 LICENCE = (
     "Copyright 2020 The Authors.\n"
@@ -103,10 +103,6 @@ def test_sections_with_a_list_of_changes_are_found(text: str, lines: str) -> Non
 def test_code_that_is_named_history_is_kept() -> None:
     assert found("class A:\n    history:\n        x = 1\n        y = 1\n        z = 1\n") == []
     assert found("history:\n\tgit log\n\tgit log\n\tgit log\n", "make") == []
-
-
-def test_long_lines_take_linear_time() -> None:
-    assert found("# " + " " * 1_000_000 + "\n" + "# .. versionadded" * 100_000) == []
 
 
 # ---------------------------------------------------------------- in items

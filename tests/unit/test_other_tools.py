@@ -8,7 +8,7 @@ import pytest
 
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.registry import registry
-from promptls.mentions.resolve import parse_mentions, resolve_message
+from promptls.mentions.resolve import Resolution, message_syntax, parse_message, resolve_message
 from workspaces import context_of, snapshot_of
 
 FILES = """
@@ -28,6 +28,10 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> ResolveContext:
     return context_of(snapshot_of(FILES, tmp_path_factory.mktemp("tools")))
 
 
+def resolve(message: str, context: ResolveContext) -> Resolution:
+    return resolve_message(parse_message(message, context), context)
+
+
 @pytest.mark.parametrize(
     ("message", "symbol"),
     [
@@ -38,16 +42,17 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> ResolveContext:
     ],
 )
 def test_prefix_names_a_symbol(context: ResolveContext, message: str, symbol: str) -> None:
-    (outcome,) = resolve_message(message, context).outcomes
+    (outcome,) = resolve(message, context).outcomes
     assert (outcome.status, [item.symbol for item in outcome.targets]) == ("included", [symbol])
 
 
 def test_usages_have_a_short_name() -> None:
-    (mention,) = parse_mentions("@refs:Cart")
+    (mention,) = message_syntax("@refs:Cart").mentions
     kind = registry().get(mention.kind)
     assert kind is not None and kind.name == "usages"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("message", "text", "suggestion"),
     [
@@ -67,14 +72,14 @@ def test_usages_have_a_short_name() -> None:
     ],
 )
 def test_word_is_text_with_a_suggestion(context: ResolveContext, message: str, text: str, suggestion: str) -> None:
-    resolution = resolve_message(message, context)
+    resolution = resolve(message, context)
     assert not resolution.outcomes
     assert [(o.mention.text, o.status, o.suggestion) for o in resolution.texts] == [(text, "text", suggestion)]
-    assert resolve_message(suggestion, context).outcomes[0].mention.text == suggestion
+    assert resolve(suggestion, context).outcomes[0].mention.text == suggestion
 
 
 def test_words_for_web_pages_are_text(context: ResolveContext) -> None:
-    (text,) = resolve_message("see @url for details", context).texts
+    (text,) = resolve("see @url for details", context).texts
     assert text.reason.endswith("promptls reads local files only.")
 
 
@@ -87,7 +92,7 @@ def test_words_for_web_pages_are_text(context: ResolveContext) -> None:
     ],
 )
 def test_word_is_text_with_advice(context: ResolveContext, message: str, advice: str) -> None:
-    (text,) = resolve_message(message, context).texts
+    (text,) = resolve(message, context).texts
     assert text.reason.endswith(advice)
 
 
@@ -95,19 +100,19 @@ def test_word_is_text_with_advice(context: ResolveContext, message: str, advice:
     "message", ["`#selection`", "issue#changes", "#selection-box", "color: ##changes", "ask @john", "@Payment", "@ADD"]
 )
 def test_other_word_is_only_text(context: ResolveContext, message: str) -> None:
-    resolution = resolve_message(message, context)
+    resolution = resolve(message, context)
     assert (resolution.outcomes, resolution.texts) == ((), ())
 
 
 def test_name_like_a_file_is_suggested_as_a_symbol(context: ResolveContext) -> None:
-    (outcome,) = resolve_message("@lib.Sum", context).outcomes
+    (outcome,) = resolve("@lib.Sum", context).outcomes
     assert (outcome.status, outcome.suggestion) == ("unresolved", "@#lib.Sum")
 
 
 def test_link_to_an_editor_is_its_file(context: ResolveContext, tmp_path: Path) -> None:
     root = context.snapshot.roots[0].path
     for link in (f"@vscode://file{root}/src/cart.py", "@cursor://file/src/cart.py", "@file://src/cart.py"):
-        (outcome,) = resolve_message(link, context).outcomes
+        (outcome,) = resolve(link, context).outcomes
         assert [item.path for item in outcome.targets] == [f"{root}/src/cart.py"]
-    (outcome,) = resolve_message("@vscode://settings/editor.fontSize", context).outcomes
+    (outcome,) = resolve("@vscode://settings/editor.fontSize", context).outcomes
     assert (outcome.status, outcome.reason.split(";")[0]) == ("unresolved", '"vscode:" links are not read')

@@ -9,8 +9,7 @@ from promptkit import item, renderer, symbol_item, text_file
 from promptls.index.snapshot import split_lines
 from promptls.model import FileEntry, FileText, Item, Origin, Span, encode_outline
 from promptls.prompt.packing.pack import MAX_COUNTED_OMITTED, PackingCandidate, PackResult, pack
-from promptls.prompt.packing.packer import SIGNATURE
-from promptls.prompt.packing.parts import Part, allot_tokens, render_parts
+from promptls.prompt.packing.packer import SIGNATURE, Part, allot_tokens, render_parts
 from promptls.prompt.rendering.forms import item_forms
 from workspaces import outline_of
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from promptls.index.configuration import IndexConfig
 from promptls.index.index_client import PAUSED_MESSAGE
 from promptls.index.indexer import Indexer
 from promptls.index.machine import INTERACTIVE_FILES
 from promptls.index.workspace import Workspace
 from promptls.model import Root
+
+pytestmark = pytest.mark.process
 
 FILES = 300
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from promptkit import item, renderer, text_file
-from promptls.compat.codebuddy.budget import model_budget
+from promptls.extensions.compat.codebuddy.budget import model_budget
 from promptls.model import Item, Origin, Span
 from promptls.prompt import profile as profiles
 from promptls.prompt.build import TraceStage, trace_line
@@ -135,8 +135,9 @@ def test_plugins_add_profiles_and_broken_ones_are_left_out(
             cached.cache_clear()
 
 
+@pytest.mark.process
 def test_default_profile_does_not_load_the_compat_profiles() -> None:
-    code = "import sys, promptls.api.build_prompt; print([m for m in sys.modules if m.startswith('promptls.compat')])"
+    code = "import sys, promptls.api.build_prompt; print([m for m in sys.modules if m.startswith('promptls.extensions.compat')])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 

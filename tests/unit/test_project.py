@@ -8,18 +8,15 @@ import pytest
 from msgspec.structs import replace
 
 from promptls.index.snapshot import Snapshot, with_files
-from promptls.knowledge.project import (
-    ProjectFacts,
-    ProjectIndex,
+from promptls.knowledge.project import project_index as module
+from promptls.knowledge.project.facts import ProjectFacts, ProjectHeader, project_header
+from promptls.knowledge.project.project_index import ProjectIndex
+from promptls.knowledge.project.project_overview import (
     architecture_entries,
-    files_by_purpose,
     is_overview_question,
     overview_entries,
     project_entries,
-    project_header,
 )
-from promptls.knowledge.project import projects as module
-from promptls.knowledge.project.facts import ProjectHeader
 from promptls.knowledge.project.readme import read_opening, read_purpose, read_summary, split_document, truncate_text
 from promptls.model import FileEntry
 from workspaces import context_of, snapshot_of
@@ -441,15 +438,6 @@ built
         "Entry points:\n- command shop: shop.cli:main\n- public interface: src/shop/__init__.py exports Cart, Amount",
         "Requires:\n- click",
     ]
-
-
-def test_files_are_found_by_purpose(tmp_path: Path) -> None:
-    text = "-- .github/CODEOWNERS --\n* @a\n-- README.md --\n# A\n-- sub/README.md --\n# B\n-- a.py --\n"
-    snapshot = snapshot_of(text, tmp_path)
-    base = snapshot.roots[0].path
-    assert files_by_purpose(snapshot, "who owns the payment code?") == (f"{base}/.github/CODEOWNERS",)
-    assert files_by_purpose(snapshot, "update the readme") == (f"{base}/README.md", f"{base}/sub/README.md")
-    assert files_by_purpose(snapshot, "why does parse fail") == ()
 
 
 # ---- readmes

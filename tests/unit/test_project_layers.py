@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.knowledge.project.layers import LAYER_DESCRIPTIONS, LAYERS, group_by_layer, layer_of
+from promptls.knowledge.project.file_kind import LAYERS, layer_of
 
 
 @pytest.mark.parametrize("layer", LAYERS, ids=lambda layer: layer.name)
@@ -42,9 +42,3 @@ def test_custom_words_take_precedence() -> None:
     assert layer_of("src/gateway/a.py", extra) == "API"
     assert layer_of("src/Ledger.py", extra) == "Billing"
     assert layer_of("tests/invoice/a.py", extra) == "Billing"
-
-
-def test_paths_are_grouped_in_order_of_the_layers() -> None:
-    found = group_by_layer(["z.py", "src/ui/a.tsx", "src/api/b.py", "src/api/a.py"], {"Own": ["z"]})
-    assert found == {"Own": ("z.py",), "API": ("src/api/b.py", "src/api/a.py"), "UI": ("src/ui/a.tsx",)}
-    assert set(group_by_layer(["a.py"])) <= set(LAYER_DESCRIPTIONS)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.knowledge.project.libraries import find_library
-from promptls.knowledge.project.manifest import ProjectManifest
-from promptls.knowledge.project.manifest_formats import MAX_CHARACTERS, parse_manifest
+from promptls.knowledge.project.facts import find_library
+from promptls.knowledge.project.manifests import MAX_CHARACTERS, ProjectManifest, parse_manifest
 
 CASES = {
     "pyproject.toml": (
@@ -45,10 +44,6 @@ CASES = {
     "requirements-dev.txt": (
         "# c\n-r base.txt\nFlask==3\ngit+https://x/y\n./local\nzope.interface\n",
         ProjectManifest("python", "", "", ("flask", "zope-interface")),
-    ),
-    "noxfile.py": (
-        "@nox.session(python='3')\ndef tests(session):\n    pass\n@session\n@nox.parametrize('a', [1])\ndef lint(s): pass\n",
-        ProjectManifest("python", commands=(("tests", "nox -s tests"), ("lint", "nox -s lint"))),
     ),
     "package.json": (
         '{"name": "@a/b", "description": "d", "main": "./lib/x.js", "bin": {"b": "bin/b.js"}, "packageManager": "pnpm@9",'
@@ -93,10 +88,6 @@ CASES = {
             (("main class", "com.a.Main"),),
         ),
     ),
-    "build.sbt": (
-        'name := "a"\nlibraryDependencies += "org.typelevel" %% "cats-effect" % "3"\n',
-        ProjectManifest("maven", "a", "", ("cats-effect",), (("build", "sbt compile"), ("test", "sbt test"))),
-    ),
     "composer.json": (
         '{"name": "a/b", "description": "d", "require": {"php": "8", "laravel/framework": "11"}, "require-dev": {"pestphp/pest": "2"}, "bin": ["x"],'
         '"scripts": {"test": "pest", "post-install-cmd": "x"}}',
@@ -125,15 +116,6 @@ CASES = {
     "Makefile": (
         ".PHONY: all\nX := 1\nY:=2\nall: build\n\tcc\ntest-unit :\n\tx\nfoo.o: foo.c\n",
         ProjectManifest(commands=(("all", "make all"), ("test-unit", "make test-unit"))),
-    ),
-    "justfile": (
-        "set shell := ['x']\nver := '1'\nbuild target='x': dep\n  x\n@test:\n  y\n",
-        ProjectManifest(commands=(("build", "just build"), ("test", "just test"))),
-    ),
-    "Taskfile.yml": ("version: 3\ntasks:\n  build:\n    cmds: [x]\n", ProjectManifest(commands=(("build", "task build"),))),
-    "Dockerfile": (
-        'FROM x\nENTRYPOINT ["python", "-m", "shop"]\nCMD serve --all\n',
-        ProjectManifest(entry_points=(("container runs", "python -m shop"), ("container runs", "serve --all"))),
     ),
     "CMakeLists.txt": (
         'project(a VERSION 1 DESCRIPTION "d")\n',
@@ -173,10 +155,10 @@ def test_manifest_is_parsed(name: str) -> None:
     ],
     ids=range(18),
 )
-@pytest.mark.parametrize("name", CASES)
-def test_invalid_manifest_is_empty_and_fast(name: str, text: str) -> None:
-    result = parse_manifest(name, text)
-    assert all(len(value) <= 400 for value in (result.name, result.description, *result.dependencies))
+def test_invalid_manifest_has_only_short_values(text: str) -> None:
+    for name in CASES:
+        result = parse_manifest(name, text)
+        assert all(len(value) <= 400 for value in (result.name, result.description, *result.dependencies)), name
 
 
 @pytest.mark.parametrize(

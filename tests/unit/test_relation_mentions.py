@@ -433,3 +433,14 @@ fun net(): Int = Buffer().read()
 )
 def test_build_variants_are_merged(tmp_path: Path, mention: str, expected: str) -> None:
     assert summarize(f"see {mention} there", context_for(PLATFORMS, tmp_path)) == [expected]
+
+
+def test_usages_include_imports_and_reexports(tmp_path: Path) -> None:
+    text = (
+        "-- pkg/__init__.py --\nimport os\nfrom pkg.money import Money\n-- pkg/money.py --\nclass Money: ...\n"
+        "-- shop.py --\nfrom pkg import (\n    Money,\n    other,\n)\n\ndef price():\n    return Money()\n"
+    )
+    (outcome,) = resolve_mentions("@usages:Money there", context_for(text, tmp_path))
+    lines = [(Path(item.path).name, item.span.label, item.symbol) for item in outcome.targets]
+    assert lines == [("shop.py", "6-7", "price"), ("__init__.py", "2", ""), ("shop.py", "1-2", "")]
+    assert outcome.reason == "3 uses (syntactic analysis)."

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from promptkit import forms_of, item, label, renderer, symbol_item, text_file
 from promptls.model import FileEntry, FileText, Item, Origin, RenderedItem, Span
+from promptls.prompt.packing.pack import render_definitions
 from promptls.prompt.rendering.fences import SPECIMEN
-from promptls.prompt.rendering.file_definitions import render_definitions
 from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.rendering.renderer import SEPARATOR, render_element
 from promptls.prompt.tokens import counter

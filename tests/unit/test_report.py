@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.retrieval.query import parse_query
-from promptls.retrieval.report import CODE_WEIGHT, MIN_WORDS, PROSE_WEIGHT, split_report
+from promptls.retrieval.query import CODE_WEIGHT, MIN_WORDS, PROSE_WEIGHT, parse_query, split_report
 
 FILLER = "The upload of large files worked in the release before and nobody changed the configuration since then. " * 3
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from promptls.model import Item, Origin, Span
-from promptls.prompt.packing.rerank import rerank, rerank_features
+from promptls.prompt.packing.rank import rerank, rerank_features
 from promptls.prompt.scoring import RetrievedItem
 
 

@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from promptls.mentions import resolution_cache
-from promptls.mentions.context import ResolveContext
+from promptls.mentions.context import ResolutionCache, ResolveContext
 from promptls.mentions.kinds import KindRegistry, MentionKind
 from promptls.mentions.registry import load_kinds
-from promptls.mentions.resolution_cache import ResolutionCache
 from promptls.mentions.resolve import resolve_mentions
 from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Span
 from workspaces import context_of, snapshot_of
@@ -74,7 +72,7 @@ def test_resolution_without_cache(tmp_path: Path, kinds: KindRegistry) -> None:
 
 def test_cached_outcome_expires(tmp_path: Path, kinds: KindRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(resolution_cache.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("promptls.mentions.context.time.monotonic", lambda: now[0])
     outcome = MentionOutcome(Mention("@slow", 0, 5, "slow", ""), "omitted")
     cache = ResolutionCache()
     cache.put("@slow", "", outcome, {}, duration_s=1.0)

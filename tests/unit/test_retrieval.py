@@ -15,15 +15,18 @@ from promptls.index.search.analyzer import tokenize
 from promptls.index.search.row_batch import quantize
 from promptls.index.snapshot import Snapshot
 from promptls.model import CancelToken
-from promptls.retrieval import RetrievalStrategy, retrieve, search, search_by_file
-from promptls.retrieval import file_ranking as of_files
-from promptls.retrieval.calibration import Calibration, calibration_features
 from promptls.retrieval.candidates import CandidateLimits
-from promptls.retrieval.features import FEATURE_NAMES
-from promptls.retrieval.linear_model import LinearModel, bundled_weights
-from promptls.retrieval.neighborhood import Neighborhood, aggregate, scope_best
+from promptls.retrieval.features import FEATURE_NAMES, FILE_FEATURE_NAMES, Neighborhood, aggregate, scope_best
+from promptls.retrieval.linear_model import Calibration, LinearModel, bundled_weights, calibration_features
 from promptls.retrieval.query import parse_query
-from promptls.retrieval.retrieve import describe_candidates, score_first_stage
+from promptls.retrieval.retrieve import (
+    RetrievalStrategy,
+    describe_candidates,
+    retrieve,
+    score_first_stage,
+    search,
+    search_by_file,
+)
 from promptls.retrieval.scorers import BM25_B, BM25_K1, fit_scale, kth_score, score_rows, top_indices
 from workspaces import IndexedSnapshot, build_rows, snapshot_of
 
@@ -350,7 +353,7 @@ def test_neighborhood_aggregates() -> None:
 
 def test_weights_match_features() -> None:
     weights = bundled_weights()
-    assert weights.files.weights.keys() == set(of_files.FILE_FEATURE_NAMES)
+    assert weights.files.weights.keys() == set(FILE_FEATURE_NAMES)
     for model in (weights.candidates, weights.open_questions):
         assert model.weights.keys() <= set(FEATURE_NAMES)
         for name in ("spelled", "similarity", "covered_any", "brief"):

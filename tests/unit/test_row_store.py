@@ -18,6 +18,8 @@ from promptls.index.store import checkpoint, row_store
 from promptls.index.store.row_store import RowStore, StoreError, open_store
 from workspaces import build_rows, similarities
 
+pytestmark = pytest.mark.process
+
 IDENTITY = StoreIdentity("model", 8, 1, 1)
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from promptls.index.files.policy import FilePolicy
 from promptls.index.files.read import FileLimits
 from promptls.index.snapshot import SourceReader
-from promptls.knowledge.rules import RuleSet, collect_rules
+from promptls.knowledge.rule_files import RuleSet, collect_rules
 from promptls.prompt.sections import SectionContent, fit_sections
 from promptls.prompt.tokens import counter
 from workspaces import context_of, snapshot_of

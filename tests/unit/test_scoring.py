@@ -15,11 +15,11 @@ from promptls.prompt.scoring import (
     RetrievedItem,
     ScoringQuery,
     apply_boosts,
+    rare_term_boost,
     reciprocal_rank_fusion,
     score_items,
     weighted_sum,
 )
-from promptls.prompt.scoring.default import rare_term_boost
 
 CORPUS = CorpusStatistics(100, lambda term: {"login": 4, "token": 25, "the": 100}.get(term, 0))
 

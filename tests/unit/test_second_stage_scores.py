@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from promptls.index.snapshot import Snapshot
 from promptls.model import CancelToken, Item, Origin, Span
-from promptls.retrieval.second_stage import MAX_REGIONS, fused_order, reorder
+from promptls.retrieval.retrieve import MAX_REGIONS, fused_order, reorder
 
 SCORES = st.lists(st.tuples(st.floats(0, 1), st.floats(-30, 30)), min_size=1, max_size=MAX_REGIONS)
 """Probability and score of regions."""

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from environment import pip_settings, uv_environment, uv_options
 
-from processes import deliver_interrupts
+from processes import deliver_interrupts, until
+
+pytestmark = pytest.mark.process
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 TIMEOUT_S = 300  # many times the usual duration
@@ -139,10 +141,7 @@ class Checkout:
         return len(path.read_text("utf-8").splitlines()) if path.exists() else 0
 
     def wait_for_build(self) -> None:
-        deadline = time.monotonic() + TIMEOUT_S
-        while self.builds() == 0:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        until(lambda: self.builds() > 0, "the build did not start", TIMEOUT_S)
 
     def imports(self, module: str) -> bool:
         python = self.folder / ".venv" / "bin" / "python"

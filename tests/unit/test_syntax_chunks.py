@@ -184,7 +184,7 @@ def test_items_in_a_wrapper_macro_are_found() -> None:
     text = "cfg_rt! {\n    /// Waits.\n    pub fn park(a: A) {\n        b(a)\n    }\n\n    impl C {\n        fn d(&self) {}\n    }\n}\n"
     parsed = parse_source(text, "rust")
     assert chunk_rows(parsed) == ["2-5 park", "8 C.d"]
-    assert dict(parsed.outline.reference_lines()) == {"A": 2, "b": 3, "C": 6}
+    assert {use.name: use.line for use in parsed.outline.references()} == {"A": 2, "b": 3, "C": 6}
 
 
 def test_shared_line_belongs_to_the_first_definition() -> None:

@@ -176,7 +176,7 @@ def test_references_have_kinds_and_receivers() -> None:
         Reference("join", 8, CALL, STRING_LITERAL),
         Reference("inner", 15, CALL),
     ]
-    assert [(name, line) for name, line in outline.reference_lines()] == [
+    assert [(use.name, use.line) for use in outline.references()] == [
         (use.name, use.line) for use in outline.references()
     ]
     assert list(outline.variables()) == [("till", "Till", 5)]

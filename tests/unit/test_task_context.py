@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.index import Snapshot
-from promptls.mentions.unified_diff import unified_diff
+from promptls.mentions.resolvers.git import unified_diff
 from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.context.explicit import locate_item
 from promptls.prompt.layouts import Message

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from promptls.git.log import Commit, CommitLog, FileChange
-from promptls.git.statistics import History, build_history
-from promptls.knowledge.team import file_owners, load_codeowners, load_people, parse_codeowners, team_entries
+from promptls.git.history import Commit, CommitLog, FileChange, History, build_history
+from promptls.knowledge.code_owners import file_owners, load_codeowners, load_people, parse_codeowners, team_entries
 from promptls.model import SectionEntry
 from workspaces import context_of, snapshot_of
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from promptls.cli import team
 from promptls.cli.main import main
+from promptls.extensions.team.command import MISSING_PACKAGES
+from promptls.extensions.team.config import TeamConfig, public_address, read_config
+from promptls.extensions.team.storage import Storage, storage_problem
 from promptls.model import Problem
-from promptls.team.config import TeamConfig, public_address, read_config
-from promptls.team.storage import Storage, storage_problem
 
 REPOSITORY = '[[repositories]]\nurl = "https://host/acme/shop.git"\n'
 INVALID = [
@@ -80,7 +80,7 @@ def test_storage_errors_are_one_sentence(error: str, reason: str) -> None:
 def test_commands_without_the_extra_say_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(team, "PACKAGES", ("no_such_package",))
+    monkeypatch.setattr("promptls.extensions.team.command.PACKAGES", ("no_such_package",))
     for command in ("build", "update", "status"):
         assert main(["team", command, "team.toml"]) == 1
-        assert capsys.readouterr().err == f"promptls: {team.MISSING_PACKAGES}\n"
+        assert capsys.readouterr().err == f"promptls: {MISSING_PACKAGES}\n"

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from promptls.index import StoreIdentity
-from promptls.model import Span
-from promptls.team import indices
-from promptls.team.messages import SearchIndex
-from promptls.team.schema import (
+from promptls.extensions.team import indices
+from promptls.extensions.team.messages import SearchIndex
+from promptls.extensions.team.schema import (
     ChunkRow,
     FileRow,
     RepositoryState,
@@ -19,12 +17,14 @@ from promptls.team.schema import (
     repository_table,
     table_schema,
 )
-from promptls.team.search import TeamTable
-from promptls.team.storage import Storage
-from promptls.team.table import Change, commit_build, commit_update, open_table, publish, write_fragments
+from promptls.extensions.team.search import TeamTable
+from promptls.extensions.team.storage import Storage
+from promptls.extensions.team.table import Change, commit_build, commit_update, open_table, publish, write_fragments
+from promptls.index import StoreIdentity
+from promptls.model import Span
 from teamkit import require_team_packages
 
-require_team_packages()
+require_team_packages(["lance"])
 
 DIMENSION = 16
 IDENTITY = StoreIdentity("model", DIMENSION, 1, 1)

@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from promptls.extensions.team.client import INCOMPLETE, TeamClient
+from promptls.extensions.team.messages import Failure, Hits, SearchIndex
 from promptls.index import StoreIdentity
 from promptls.model import Item, Origin, Span
 from promptls.prompt.context.implicit import Candidates
 from promptls.prompt.context.team_context import Search, need_features
-from promptls.prompt.scoring.types import RetrievedItem
+from promptls.prompt.scoring import RetrievedItem
 from promptls.retrieval.query import parse_query
-from promptls.retrieval.team import (
+from promptls.retrieval.team_source import (
     TeamAnswer,
     TeamHit,
     TeamRepository,
@@ -24,8 +26,6 @@ from promptls.retrieval.team import (
     without_names,
 )
 from promptls.settings import TeamSettings
-from promptls.team.client import INCOMPLETE, TeamClient
-from promptls.team.messages import Failure, Hits, SearchIndex
 
 REPOSITORIES = ["acme/shop-api", "acme/mail", "tools/Mail_Parser", "a/core", "b/core", "c/core", "sharkdp/fd", "left/db", "right/db"]  # fmt: skip
 QUESTIONS = [

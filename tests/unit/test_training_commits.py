@@ -57,6 +57,7 @@ def test_trailers_are_not_a_text() -> None:
     )
 
 
+@pytest.mark.process
 def test_changed_definition_is_a_record(tmp_path: Path) -> None:
     def git(*arguments: str) -> str:
         command = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *arguments]

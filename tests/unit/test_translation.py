@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptls.extensions.translation.glossary import LANGUAGES, function_words
+from promptls.extensions.translation.translate import translate
 from promptls.index import tokenize
 from promptls.prompt.intent.detect import detect_intent
 from promptls.retrieval.query import parse_query
-from promptls.retrieval.translation import translate
-from promptls.retrieval.translation.glossary import LANGUAGES, function_words
 
 DATA = Path(__file__).parents[2] / "scripts" / "evaluation" / "data"
 
@@ -143,7 +143,7 @@ def test_intent_is_that_of_the_english_question(text: str, seeks_tests: bool, ac
 
 
 def test_glossary_is_well_formed() -> None:
-    text = files("promptls.retrieval.translation").joinpath("glossary.tsv").read_text("utf-8")
+    text = files("promptls.extensions.translation").joinpath("glossary.tsv").read_text("utf-8")
     header, *rows = [row.split("\t") for row in text.splitlines()]
     assert header == ["english", *LANGUAGES]
     assert len(text.encode()) < 1_000_000

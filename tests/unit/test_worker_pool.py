@@ -6,13 +6,13 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from processes import until
 from promptls.index.scan import jobs
 from promptls.index.scan.jobs import EmbeddingResult, OutlineResult, RowLookup
 from promptls.index.workers import spawn
@@ -20,6 +20,8 @@ from promptls.index.workers.pool import WorkerChannel, WorkerError, WorkerPool
 from promptls.index.workers.spawn import prestart_worker
 from promptls.index.workers.worker_messages import Configure, EmbedQuery, QueryVector, ScanFiles, ScanResult, ScanText
 from promptls.model import Root, decode_outline
+
+pytestmark = pytest.mark.process
 
 NO_ROWS = RowLookup(lambda key: False)
 CONFIGURE = Configure("bundled", False, 1_000_000, 10_000, ("pack", "legacy"))
@@ -77,9 +79,7 @@ def test_embedding_waits_for_outlines_until_its_share_of_time_is_due(tmp_path: P
     hold.set()
     last.result(30)
     pool.submit_bulk(lambda channel: None).result(30)
-    deadline = time.monotonic() + 30
-    while len(done) < 2 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(lambda: len(done) == 2, "the deferred job did not run")
     pool.close()
     assert done == (["vectors", "outlines"] if store_is_open else ["outlines", "vectors"])
 

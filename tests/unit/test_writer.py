@@ -30,6 +30,7 @@ def publisher_with_rows(snapshot: Snapshot) -> Publisher:
     return publisher
 
 
+@pytest.mark.process
 def test_failed_write_is_retried_after_a_backoff(tmp_path: Path) -> None:
     snapshot = snapshot_of("-- a.py --\ndef f(): ...\n", tmp_path / "root")
     publisher = publisher_with_rows(snapshot)
@@ -64,6 +65,7 @@ def test_failed_write_is_retried_after_a_backoff(tmp_path: Path) -> None:
     writer.close([], snapshot)
 
 
+@pytest.mark.process
 def test_checkpoint_contains_rows_written_during_a_scan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("promptls.index.writer.MIN_FLUSH_ROWS", 1)
     snapshot = snapshot_of("-- a.py --\ndef f(): ...\n", tmp_path / "root")

@@ -14,17 +14,18 @@ from promptls.api.messages.results import (
     encode_item,
     encode_mentions,
     encode_span,
+    redact_result,
     utf16_offset,
 )
 from promptls.engine import Engine
 from promptls.index import Snapshot
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.extent import find_mentions
-from promptls.mentions.resolve import parse_mentions
+from promptls.mentions.resolve import locate_message, message_syntax
 from promptls.model import CancelToken, Mention
 from promptls.prompt.assemble import BudgetTooSmall, PromptItem
 from promptls.prompt.budget import BudgetRequest
 from promptls.prompt.build import BuildResult, build
+from promptls.prompt.context.selection import SelectionReport
 from promptls.prompt.errors import InvalidOption
 from promptls.prompt.hints import PromptContents, model_hints
 from promptls.prompt.layouts import Message
@@ -36,13 +37,14 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
     if not params.message.strip() and params.recipe is None:  # a recipe can do without
         raise InvalidParams("message: must not be blank.", "message")
     client = decode_client_context(params.context, engine.workspace)
-    snapshot = engine.snapshot_for_message(params.message, parse_mentions(params.message), token)
+    syntax = message_syntax(params.message)
+    snapshot = engine.snapshot_for_message(syntax, token)
     context = engine.resolve_context(client, snapshot, token, params.document)
-    mentions = find_mentions(params.message, context)
-    options = _resolve_options(engine, params, mentions, context)
+    message = locate_message(syntax, context)
+    options = _resolve_options(engine, params, message.mentions, context)
     try:
         with engine.index.foreground():
-            result = build(params.message, options, context, mentions)
+            result = build(message, options, context)
     except BudgetTooSmall as error:
         raise InvalidParams(
             f"message: needs at least {error.needed:,} tokens, more than the budget of {error.budget:,}. "
@@ -66,6 +68,7 @@ def _resolve_options(
         profile=params.profile,
         variant=params.variant,
         output=params.output,
+        selection=params.selection,
         budget=budget,
         sections={name: value for name, value in structs.asdict(params.sections).items() if value is not None},
         history=tuple(Message(turn.role, turn.content) for turn in params.context.history),
@@ -107,8 +110,7 @@ def _encode_prompt(
             "messages": messages,
             "cacheablePrefix": {"message": len(messages) - 1, "characters": characters},
         }
-    return {
-        **text,
+    encoded = {
         "tokens": {
             "budget": options.budget,
             "used": assembled.tokens_used,
@@ -127,18 +129,20 @@ def _encode_prompt(
             }
             for omitted in result.omitted
         ],
-        "mentions": encode_mentions(result.mentions, params.message, snapshot),
         "intent": encode_intent(result.intent),
-        "wasTruncated": result.dropped_count > 0,
+        "wasTruncated": result.was_truncated,
         "droppedCount": result.dropped_count,
         "trace": {
             "stages": [{"name": s.name, "in": s.input_count, "out": s.output_count, "ms": s.ms} for s in result.stages],
             "line": result.trace_line,
         },
+        **({"selection": _encode_selection(result.selection)} if result.selection is not None else {}),
         "modelHints": _encode_model_hints(params, options, result),
         "index": encode_index_state(state),
         "warnings": [*result.warnings, *([state.message] if state.phase == "degraded" else [])],
     }
+    mentions = encode_mentions(result.mentions, params.message, snapshot)
+    return {**text, "mentions": mentions, **redact_result(encoded)}
 
 
 def _encode_prompt_item(prompt_item: PromptItem, snapshot: Snapshot) -> Json:
@@ -147,6 +151,18 @@ def _encode_prompt_item(prompt_item: PromptItem, snapshot: Snapshot) -> Json:
     joined = tuple(s for s in prompt_item.sources if (s.span, s.symbol) != (item.span, item.symbol))
     requested = prompt_item.lines  # without the lines that open enclosing definitions
     return encode_item(item, snapshot, block.form, block.tokens, prompt_item.citation, block.spans, joined, requested)
+
+
+def _encode_selection(report: SelectionReport) -> Json:
+    return {
+        "model": report.model,
+        "rounds": report.rounds,
+        "chosen": report.chosen,
+        "queries": list(report.queries),
+        "sentTokens": report.sent_tokens,
+        "receivedTokens": report.received_tokens,
+        "ms": report.ms,
+    }
 
 
 def _encode_model_hints(params: protocol.BuildPromptParams, options: PromptOptions, result: BuildResult) -> Json:

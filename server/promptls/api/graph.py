@@ -8,10 +8,10 @@ from promptls.api.messages.params import InvalidParams, Json
 from promptls.api.messages.results import encode_span, redact_result
 from promptls.api.team import render_team_hits, start_team_search
 from promptls.engine import Engine
+from promptls.graph import traversal
 from promptls.graph.graph import GraphView
 from promptls.graph.markdown import render_graph
 from promptls.graph.nodes import Edge, GraphResult, Node
-from promptls.graph.traversal import queries
 from promptls.index import to_uri
 from promptls.model import CancelToken
 from promptls.retrieval.query import parse_query
@@ -34,15 +34,15 @@ def graph(engine: Engine, params: protocol.GraphParams, token: CancelToken) -> J
     header = engine.project_header(snapshot)
     if params.from_ is not None and params.to is not None:
         limit = min(params.limit, MAX_CALL_PATHS)
-        result = queries.graph_for_call_paths(view, params.from_, params.to, header, limit, token)
+        result = traversal.graph_for_call_paths(view, params.from_, params.to, header, limit, token)
     elif params.symbol is not None:
-        result = queries.graph_for_symbol(view, params.symbol, header, params.limit, token)
+        result = traversal.graph_for_symbol(view, params.symbol, header, params.limit, token)
     elif params.uri is not None:
         path = path_of_document(params.uri, snapshot)
-        result = queries.graph_for_position(view, path, None, header, params.limit, token)
+        result = traversal.graph_for_position(view, path, None, header, params.limit, token)
     elif params.query is not None and params.query.strip():
         team = start_team_search(engine, parse_query(params.query), snapshot)
-        result = queries.graph_for_query(view, params.query, header, limit=params.limit, token=token)
+        result = traversal.graph_for_query(view, params.query, header, limit=params.limit, token=token)
         return redact_result(_with_team(_encode_graph(view, result), team(params.limit, ())))
     else:
         valid = ("from", "query", "symbol", "uri")

@@ -7,7 +7,8 @@ from msgspec import structs
 from promptls.api.messages import params as protocol
 from promptls.api.messages.params import InvalidParams, Json
 from promptls.engine import Engine
-from promptls.knowledge.memory import InvalidEntry, MemoryEntry, MemoryRequest, perform
+from promptls.knowledge.memory_requests import MemoryRequest, perform
+from promptls.knowledge.memory_store import InvalidEntry, MemoryEntry
 from promptls.model import CancelToken
 
 

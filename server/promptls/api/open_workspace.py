@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from promptls.engine import Engine
-from promptls.index import Workspace
-from promptls.model import Root
-from promptls.settings import Settings
+if TYPE_CHECKING:
+    from promptls.engine import Engine
+    from promptls.settings import Settings
 
 
 class InvalidFolder(Exception):
@@ -53,6 +53,10 @@ def current_folder() -> Path:
 
 def open_workspace(paths: Sequence[str], settings: Settings) -> Engine:
     """Start the engine for folders given by absolute paths."""
+    from promptls.engine import Engine  # the MCP server checks its folders before it imports the engine
+    from promptls.index import Workspace
+    from promptls.model import Root
+
     workspace = Workspace()
     workspace.set_roots([Root(path, path.rsplit("/", 1)[-1] or path, Path(path).as_uri()) for path in paths])
     engine = Engine(settings, workspace)

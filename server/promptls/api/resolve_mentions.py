@@ -7,8 +7,8 @@ from promptls.api.messages.client_context import decode_client_context
 from promptls.api.messages.params import InvalidParams, Json
 from promptls.api.messages.results import encode_mentions
 from promptls.engine import Engine
-from promptls.mentions.outcomes.text import text_warnings
-from promptls.mentions.resolve import parse_mentions
+from promptls.mentions.lookalikes import text_warnings
+from promptls.mentions.resolve import locate_message, message_syntax
 from promptls.model import CancelToken
 from promptls.prompt.budget import BudgetRequest
 from promptls.prompt.dry_run import dry_run
@@ -30,9 +30,10 @@ def resolve_mentions(engine: Engine, params: protocol.ResolveMentionsParams, tok
     except InvalidOption as error:
         raise InvalidParams(str(error), error.field, error.valid) from None
     client = decode_client_context(params.context, engine.workspace)
-    snapshot = engine.snapshot_for_message(params.message, parse_mentions(params.message), token)
+    syntax = message_syntax(params.message)
+    snapshot = engine.snapshot_for_message(syntax, token)
     context = engine.resolve_context(client, snapshot, token, params.document)
-    run = dry_run(params.message, context, options)
+    run = dry_run(locate_message(syntax, context), context, options)
     return {
         "mentions": encode_mentions(run.mentions, params.message, snapshot),
         "tokens": sum(item.rendered.tokens for item in run.items),

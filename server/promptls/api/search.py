@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from promptls import retrieval
 from promptls.api.messages import params as protocol
 from promptls.api.messages.params import InvalidParams, Json
 from promptls.api.messages.path_globs import match_paths
@@ -10,9 +9,10 @@ from promptls.api.messages.results import encode_index_state, encode_item, redac
 from promptls.api.team import start_team_search
 from promptls.engine import Engine
 from promptls.languages.kinds import SYMBOL_KINDS
-from promptls.mentions.resolve import parse_mentions
+from promptls.mentions.resolve import message_syntax
 from promptls.model import CancelToken
 from promptls.prompt.intent.detect import detect_intent
+from promptls.retrieval import retrieve
 
 KINDS = (*SYMBOL_KINDS, "text")
 """Kinds of regions: those of definitions, and text between definitions."""
@@ -27,7 +27,7 @@ def search(engine: Engine, params: protocol.SearchParams, token: CancelToken) ->
     if not 1 <= params.limit <= MAX_HITS:
         raise InvalidParams(f"limit: must be between 1 and {MAX_HITS}.", "limit")
     kinds = {protocol.one_of("kinds", kind.lower(), KINDS) for kind in params.kinds}
-    snapshot = engine.snapshot_for_message(params.query, parse_mentions(params.query), token)
+    snapshot = engine.snapshot_for_message(message_syntax(params.query), token)
     paths = match_paths(snapshot, params.paths) if params.paths else None
     services = engine.services
     query = services.cooccurrence.expand(
@@ -38,7 +38,7 @@ def search(engine: Engine, params: protocol.SearchParams, token: CancelToken) ->
     )
     team = start_team_search(engine, query, snapshot)
     with engine.index.foreground():
-        find = retrieval.search_by_file if params.group_by == "file" else retrieval.search
+        find = retrieve.search_by_file if params.group_by == "file" else retrieve.search
         found = find(query, snapshot, engine.index, services.strategy, token, paths)
     items = [i for i in found.items if not kinds or i.kind in kinds]
     hits = [encode_item(item, snapshot) for item in items[: params.limit]]

@@ -9,7 +9,7 @@ from promptls.api.messages.results import encode_span
 from promptls.engine import Engine
 from promptls.index import Snapshot
 from promptls.retrieval.query import Query
-from promptls.retrieval.team import TeamHit
+from promptls.retrieval.team_source import TeamHit
 
 
 def start_team_search(engine: Engine, query: Query, snapshot: Snapshot) -> Callable[[int, Collection[str]], Json]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import subprocess
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error
 from promptls.cli.workspace import invalid_folder_as_usage_error
 
 if TYPE_CHECKING:
+    from promptls.install.agents import SkillChange
     from promptls.install.configuration import Change
     from promptls.install.editors import FolderChange
 
@@ -31,7 +33,8 @@ def add_parser(commands: Any) -> None:
 
 def _install(options: argparse.Namespace) -> int:
     from promptls.api.open_workspace import current_folder
-    from promptls.install.clients import CLIENTS
+    from promptls.install.agents import check_server, plan_permission, plan_skill
+    from promptls.install.clients import CLIENTS, server_words
     from promptls.install.configuration import InstallError, plan_install, plan_uninstall
     from promptls.install.editors import EDITORS
 
@@ -49,53 +52,69 @@ def _install(options: argparse.Namespace) -> int:
             if options.project:
                 raise InstallError(f"{EDITORS[options.client].title} has no configuration in projects; omit --project.")
             change = EDITORS[options.client].plan(Path.home(), not options.uninstall)
-            return _apply(change, EDITORS[options.client].title, options)
-        if options.client == "vscode" and not options.project and _install_extension(options):
+            _apply([change], EDITORS[options.client].title, options)
             return SUCCESS
+        offered = options.client == "vscode" and not options.project and _install_extension(options)
         missing = [package for package in ("mcp", "tomlkit") if find_spec(package) is None]
         if missing and not options.uninstall:
             print_error("the MCP server needs the package mcp; run `pip install 'promptls[mcp]'`.")
             return FAILURE
         client = CLIENTS[options.client]
-        plan = plan_uninstall if options.uninstall else plan_install
         with invalid_folder_as_usage_error():
             project = current_folder() if options.project else None
-        return _apply(plan(client, project, Path.home()), client.title, options)
+        place, install = (client, project, Path.home()), not options.uninstall
+        entry = (plan_install if install else plan_uninstall)(*place) if not offered else None
+        changes = [entry, plan_permission(*place, install), plan_skill(*place, install)]
+        _apply([change for change in changes if change is not None], client.title, options)
+        if install and not options.dry_run and not offered:
+            tools = check_server(server_words(client, project))
+            print(f"The server starts and offers {', '.join(tools)}.")
+        return SUCCESS
     except InstallError as error:
-        print_error(str(error))
+        print_error(_escaped(str(error)))
         return FAILURE
 
 
-def _apply(change: Change | FolderChange, title: str, options: argparse.Namespace) -> int:
-    """Show a change and write it."""
-    if change.is_empty:
-        state = "not installed in" if options.uninstall else "already installed in"
-        print(f"promptls is {state} {change.path}.")
-        return SUCCESS
-    print(change.diff())
-    if options.dry_run:
-        return SUCCESS
-    backup = change.write()
-    print(f"Changed {change.path}." + (f" Backup: {backup}" if backup else ""))
-    if not options.uninstall:
+def _show(text: str) -> None:
+    print(_escaped(text))
+
+
+def _escaped(text: str) -> str:
+    """Return a text without control characters of terminals: a project's file and its path can have any."""
+    from promptls.prompt.sanitize import escape_invisible
+
+    return escape_invisible(text)[0]
+
+
+def _apply(changes: Sequence[Change | FolderChange | SkillChange], title: str, options: argparse.Namespace) -> None:
+    """Show changes and write them."""
+    for change in changes:
+        if change.is_empty:
+            state = "not installed in" if options.uninstall else "already installed in"
+            _show(f"promptls is {state} {change.path}.")
+            continue
+        _show(change.diff())
+        if not options.dry_run:
+            backup = change.write()
+            _show(f"Changed {change.path}." + (f" Backup: {backup}" if backup else ""))
+    if not (options.uninstall or options.dry_run or all(change.is_empty for change in changes)):
         print(f"Restart {title} to use it.")
-    return SUCCESS
 
 
 def _install_extension(options: argparse.Namespace) -> bool:
     """Install or remove the VS Code extension; return whether it makes the entry for the MCP server unnecessary."""
-    from promptls.api.open_workspace import current_folder
     from promptls.install.configuration import InstallError
     from promptls.install.editors import extension_offers_mcp, vscode_command
 
-    with invalid_folder_as_usage_error():
-        command = vscode_command(not options.uninstall, current_folder())
+    command = vscode_command(not options.uninstall)
     if command is None:
         if not options.uninstall:
-            print("The extension is not installed: the command `code` or its package promptls-*.vsix was not found.")
-            print("To build and install it, see editors/vscode/README.md.")
+            print(
+                "The extension is not installed: the command `code` or its package in a source checkout was not found."
+            )
+            print("To install a downloaded package, run `code --install-extension PATH`.")
         return False
-    print(" ".join(command))
+    _show(" ".join(command))
     if not options.dry_run and subprocess.run(command, check=False).returncode:
         raise InstallError(f"the command failed: {' '.join(command)}.")
     return not options.uninstall and extension_offers_mcp(command[0])

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from logging.handlers import RotatingFileHandler
 
 from promptls import __version__
-from promptls.cli import doctor, graph, index, install, mcp, memory, prompt, recipes, search, serve, team, verify
+from promptls.cli import doctor, index, install, mcp, memory, prompt, recipes, search, serve, verify
 from promptls.cli.output import (
     FAILURE,
     SUCCESS,
@@ -25,6 +25,7 @@ from promptls.cli.output import (
     print_error,
     require_stream,
 )
+from promptls.util import entry_points
 
 MAX_LOG_BYTES = 2_000_000
 """Size at which the log file is rotated, in bytes; one older file is kept."""
@@ -34,10 +35,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status."""
     open_missing_streams()
     configure_streams()
-    options = argument_parser().parse_args(arguments)
-    _configure_logging(options.verbose)
+    options, unknown = argument_parser().parse_known_args(arguments)
+    if unknown:
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         require_stream("stdout")
+        if hasattr(options, "begin"):
+            options.begin(options)  # before the settings are imported for the log
+        _configure_logging(options.verbose)
         status = int(options.run(options))
         if not sys.stdout.closed:
             sys.stdout.flush()  # an error of it is reported below; the interpreter could not at exit
@@ -78,13 +83,15 @@ def argument_parser() -> argparse.ArgumentParser:
     install.add_parser(commands)
     prompt.add_parser(commands)
     verify.add_parser(commands)
-    search.add_parser(commands)
-    graph.add_parsers(commands)
+    search.add_parsers(commands)
     memory.add_parser(commands)
     recipes.add_parser(commands)
     index.add_parsers(commands)
-    team.add_parser(commands)
     doctor.add_parser(commands)
+    for add_parser in entry_points.commands():
+        add_parser(commands)
+    for command in commands.choices.values():
+        command.set_defaults(parser=command)  # prints the usage of the command for an unknown argument
     return parser
 
 

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from promptls.cli.loopback import listen, parse_loopback, shown_address
-from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error, require_stream
+from promptls.cli.output import SUCCESS, CommandError, UsageError, print_error, require_stream
 from promptls.cli.workspace import invalid_folder_as_usage_error, workspace_paths
 from promptls.util.termination import cleanup_on_signal
 
@@ -28,7 +28,17 @@ def add_parser(commands: Any) -> None:
         "--root",
         action="append",
         metavar="DIR",
-        help="workspace folder; calls may use no other (default: current folder); repeatable",
+        help="workspace folder (default: current folder); repeatable",
+    )
+    parser.add_argument(
+        "--any-root",
+        action="store_true",
+        help="let calls name folders outside of the workspace folders with their parameter root",
+    )
+    parser.add_argument(
+        "--structured",
+        action="store_true",
+        help="return results as JSON, too; clients that show both to the language model pay twice",
     )
     parser.add_argument(
         "--http",
@@ -36,16 +46,25 @@ def add_parser(commands: Any) -> None:
         help=f"serve HTTP clients on a loopback address instead; they send the token of ${TOKEN_VARIABLE}, or the "
         "printed one",
     )
-    parser.set_defaults(run=_mcp)
+    parser.set_defaults(begin=_begin, run=_mcp)
 
 
-def _mcp(options: argparse.Namespace) -> int:
+def _begin(options: argparse.Namespace) -> None:
+    """Check the arguments, and answer the handshake over stdin and stdout before heavy imports."""
     if not options.http:
         require_stream("stdin")
     if find_spec("mcp") is None:
-        print_error("the MCP server needs the package mcp; run `pip install 'promptls[mcp]'`.")
-        return FAILURE
-    roots = workspace_paths(options) if options.root else None
+        raise CommandError("the MCP server needs the package mcp; run `pip install 'promptls[mcp]'`.")
+    options.roots = workspace_paths(options) if options.root else None
+    if not options.http:
+        from promptls.mcp.handshake import open_streams
+
+        options.streams = open_streams()
+        options.streams.wait()
+
+
+def _mcp(options: argparse.Namespace) -> int:
+    roots = options.roots
     bound = listen(*parse_loopback("--http", options.http, "8750", "127.0.0.1")) if options.http else None
     token = _announced_token(bound) if bound is not None else ""
     from promptls.index import limit_memory, prestart_worker
@@ -59,7 +78,7 @@ def _mcp(options: argparse.Namespace) -> int:
     for problem in problems:
         print_error(problem.message)
     with invalid_folder_as_usage_error():
-        workspaces = Workspaces(default_root() if roots is None else roots, settings, confined=roots is not None)
+        workspaces = Workspaces(default_root() if roots is None else roots, settings, any_root=options.any_root)
     with cleanup_on_signal(workspaces.close):
         workspaces.prestart()  # the index is loaded while the SDK is imported
         from promptls.mcp.sdk import import_sdk
@@ -68,11 +87,11 @@ def _mcp(options: argparse.Namespace) -> int:
         if bound is None:
             from promptls.mcp.server import serve_stdio
 
-            serve_stdio(workspaces)
+            serve_stdio(workspaces, options.streams, structured=options.structured)
         else:
             from promptls.mcp.http import serve_http
 
-            serve_http(workspaces, bound, token)
+            serve_http(workspaces, bound, token, structured=options.structured)
     return SUCCESS
 
 

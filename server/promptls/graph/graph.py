@@ -1,33 +1,167 @@
 """The code graph of a snapshot, computed lazily.
 
 `Graph.at(snapshot)` returns the view that a request works on.  Outgoing edges of a node are resolved from the outline
-of its file, incoming edges from the files that mention its name.  The graph is never built as a whole.
+of its file, incoming edges from the files that mention its name, which the reference index maps to their paths.  The
+index is updated with the changed files of a snapshot; the graph is never built as a whole.
 """
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TypeVar, cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.graph import node_summary
-from promptls.graph.nodes import Edge, EdgeType, Node, deduplicate_edges
-from promptls.graph.packages import common_segments
-from promptls.graph.prose import prose_target
-from promptls.graph.reference_index import IMPORT, ReferenceIndex, update_reference_index
+from promptls.graph.nodes import (
+    Edge,
+    EdgeType,
+    Node,
+    complexity_level,
+    deduplicate_edges,
+    language_notes,
+    node_tags,
+    summarize,
+)
 from promptls.graph.resolution import name_lookup
+from promptls.graph.resolution.entities import CERTAINTY, Imports, Instance, Resolution
 from promptls.graph.resolution.file_tables import FileSymbols, FileSymbolsCache
+from promptls.graph.resolution.name_lookup import common_segments
 from promptls.graph.resolution.name_resolution import NameResolver
-from promptls.graph.resolution.types import CERTAINTY, Imports, Instance, Resolution
-from promptls.index import Derived, OutlineRef, Snapshot
-from promptls.knowledge.project.file_kind import is_test_path
-from promptls.knowledge.project.layers import TEST, CustomLayers, layer_of
-from promptls.languages.kinds import REPEATED_KINDS
-from promptls.model import CALL, IMPLEMENT, INHERIT, PROSE, USE, CancelToken, FileEntry, Reference, Span, Symbol
+from promptls.index import Change, Derived, OutlineRef, Snapshot
+from promptls.knowledge.project.file_kind import TEST, CustomLayers, is_test_path, layer_of
+from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, TYPE_KINDS
+from promptls.model import (
+    CALL,
+    IMPLEMENT,
+    INHERIT,
+    PROSE,
+    USE,
+    CancelToken,
+    FileEntry,
+    Reference,
+    Span,
+    Symbol,
+    decode_references,
+)
 from promptls.util.lru import clear_if_full
+from promptls.util.persistent_map import PersistentMap
+
+IMPORT = "\0"
+"""Prefix of words from imports, which separates them from names; IMPORT + "." is the key of modules with only dots."""
+
+_IMPORT_WORD = re.compile(r"[\w-]+")
+
+
+class ReferenceIndex(Struct, frozen=True):
+    """Paths of files by referenced name or import word."""
+
+    paths: PersistentMap[str, tuple[str, ...]] = PersistentMap()
+
+    def files_with(self, key: str) -> tuple[str, ...]:
+        """Return the paths of the files that reference a name, or import a word prefixed by `IMPORT`."""
+        return self.paths.get(key, ())
+
+
+def reference_keys(encoded_outline: bytes) -> frozenset[str]:
+    """Return the names and import words of an encoded outline."""
+    imports, names = decode_references(encoded_outline)
+    keys = set(names)
+    for imported in imports:
+        keys.update(IMPORT + word.lower() for word in _IMPORT_WORD.findall(imported.module)[-3:] or ["."])
+        keys.update(IMPORT + name.lower() for name in imported.names)
+    return frozenset(keys)
+
+
+def update_reference_index(index: ReferenceIndex, change: Change) -> ReferenceIndex:
+    """Return the index after a change of the files."""
+    if not index.paths:
+        return ReferenceIndex(_build_paths(change.changed))
+    outlines = [(e.path, _encoded_outline(change.before.get(e.path)), e.encoded_outline) for e in change.changed]
+    outlines += [(entry.path, entry.encoded_outline, b"") for entry in change.gone]
+    paths = index.paths.mutate()
+    for path, old, new in outlines:
+        if old == new:
+            continue
+        before, after = reference_keys(old), reference_keys(new)
+        for key in before - after:
+            remaining = tuple(p for p in paths.get(key, ()) if p != path)
+            if remaining:
+                paths[key] = remaining
+            else:
+                del paths[key]
+        for key in after - before:
+            paths[key] = (*paths.get(key, ()), path)
+    return ReferenceIndex(paths.finish())
+
+
+def _encoded_outline(entry: FileEntry | None) -> bytes:
+    return entry.encoded_outline if entry is not None else b""
+
+
+def _build_paths(entries: Iterable[FileEntry]) -> PersistentMap[str, tuple[str, ...]]:
+    """Build the map from scratch; appending to lists is much cheaper than extending tuples."""
+    lists: dict[str, list[str]] = {}
+    for entry in entries:
+        for key in reference_keys(entry.encoded_outline):
+            lists.setdefault(key, []).append(entry.path)
+    return PersistentMap({key: tuple(paths) for key, paths in lists.items()})
+
+
+LINK, PATH, QUALIFIED_NAME, NAME_ALONE = 1.0, 0.8, 0.9, 0.6
+"""Certainty of a target by the form of the reference."""
+
+
+def prose_target(
+    path: str,
+    use: Reference,
+    snapshot: Snapshot,
+    symbol_of: Callable[[OutlineRef], Symbol | None],
+    in_tests: Callable[[str], bool],
+) -> tuple[OutlineRef, float, str] | None:
+    """Return (target, certainty, form) of a reference in the prose of the file `path`; None without a unique target."""
+    if use.receiver.endswith("/") or "." in use.name or not use.name:
+        return _prose_file(path, use.receiver + use.name, snapshot)
+    refs = [
+        ref
+        for ref in snapshot.names.get(use.name.lower(), ())
+        if _is_named(ref, use, symbol_of(ref)) and not in_tests(ref[0])
+    ]
+    return (refs[0], QUALIFIED_NAME if use.receiver else NAME_ALONE, "name") if len(refs) == 1 else None
+
+
+def _prose_file(path: str, named: str, snapshot: Snapshot) -> tuple[OutlineRef, float, str] | None:
+    linked = _join_path(path.rpartition("/")[0], named)
+    if linked in snapshot.files and linked != path:
+        return (linked, -1), LINK, "link"
+    tail = "/" + named.lstrip("./")
+    base = named.rpartition("/")[2].lower()
+    found = sorted(p for p in snapshot.basenames.get(base, ()) if p.endswith(tail) and p != path)
+    return ((found[0], -1), PATH, "path") if len(found) == 1 else None
+
+
+def _is_named(ref: OutlineRef, use: Reference, symbol: Symbol | None) -> bool:
+    if symbol is None or symbol.name != use.name or symbol.kind not in TYPE_KINDS | CALLABLE_KINDS:
+        return False
+    if not use.receiver or f".{symbol.qualified}".endswith(f".{use.receiver}.{use.name}"):
+        return True
+    stem = ref[0].rpartition("/")[2].partition(".")[0]
+    return use.receiver.rpartition(".")[2] == stem
+
+
+def _join_path(folder: str, relative: str) -> str:
+    """Join a relative path to a folder and normalize "." and ".."."""
+    parts = [] if relative.startswith("/") else folder.split("/")
+    for part in relative.split("/"):
+        if part == "..":
+            parts = parts[:-1]
+        elif part not in (".", ""):
+            parts.append(part)
+    return "/".join(parts)
+
 
 MAX_FILES_PER_NODE = 400
 """Maximum number of files searched for incoming edges of a node, nearest folders first; bounds the time."""
@@ -64,16 +198,18 @@ class Graph:
         The first call scans all files, later calls the changed files.
         """
         with self._lock:
-            view = self._view
-            if (
-                view is not None
-                and view.snapshot.files is snapshot.files
-                and view.custom_layers == dict(custom_layers or {})
-            ):
+            view = self.latest(snapshot, custom_layers)
+            if view is not None:
                 return view
             references = self._references.at(snapshot)
             self._view = GraphView(snapshot, references, self._tables, self._imports(snapshot), custom_layers)
             return self._view
+
+    def latest(self, snapshot: Snapshot, custom_layers: CustomLayers | None = None) -> GraphView | None:
+        """Return the view of a snapshot if it was the last one, without waiting; else None."""
+        view = self._view
+        is_current = view is not None and view.snapshot.files is snapshot.files
+        return view if view is not None and is_current and view.custom_layers == dict(custom_layers or {}) else None
 
 
 class GraphView:
@@ -145,10 +281,10 @@ class GraphView:
             span=symbol.span if symbol else Span(0, file_symbols.outline.lines),
             index=index,
             qualified=symbol.qualified if symbol else "",
-            complexity=node_summary.complexity_level(file_symbols, index),
-            summary=node_summary.summarize(file_symbols, index, label),
-            tags=node_summary.node_tags(file_symbols, index, label, layer),
-            language_notes=node_summary.language_notes(file_symbols, index),
+            complexity=complexity_level(file_symbols, index),
+            summary=summarize(file_symbols, index, label),
+            tags=node_tags(file_symbols, index, label, layer),
+            language_notes=language_notes(file_symbols, index),
             layer=layer,
         )
 
@@ -163,13 +299,6 @@ class GraphView:
         ]
         name = f"{symbol.kind}:{label}:{symbol.qualified}"
         return name if duplicates[0] == ref[1] else f"{name}@{symbol.span.start + 1}.{duplicates.index(ref[1])}"
-
-    def all_refs(self) -> Iterator[OutlineRef]:
-        """Yield all nodes, sorted by path."""
-        for path, entry in sorted(self.snapshot.files.items()):
-            yield path, -1
-            for i in range(len(entry.outline.symbols) if entry.outline else 0):
-                yield path, i
 
     def is_test(self, ref: OutlineRef) -> bool:
         """Return true if a node is a test or is in a test file."""
@@ -346,6 +475,33 @@ class GraphView:
                 if target.name in (symbol.name, "default") and local != symbol.name:
                     out.add((path, local))
         return out
+
+    def import_uses(self, ref: OutlineRef, files: int = MAX_FILES_PER_NODE) -> tuple[Edge, ...]:
+        """Return the imports of a definition by name, re-exports included, nearest files first.
+
+        The source of an edge is the importing file, even if the import is in a function.
+
+        Args:
+            ref: The definition.
+            files: Maximum number of importing files that are searched.
+        """
+        symbol = self.symbol(ref)
+        if symbol is None or not symbol.name or (symbol.kind in REPEATED_KINDS and symbol.parent >= 0):
+            return ()
+        versions = name_lookup.equivalent_definitions(self.snapshot, ref)
+        own = {path for path, _ in versions}
+        named = set(self._references.files_with(IMPORT + symbol.name.lower())) - own
+        default = set(self._references.files_with(IMPORT + "default")) - own - named
+        paths = [path for group in (named, default) for path in self._nearest_files(group, ref[0], files)]
+        uses: list[Edge] = []
+        for path in paths[:files]:
+            entry = self.snapshot.files[path]
+            for imported in entry.outline.imports if entry.outline else ():
+                if not imported.names or not {symbol.name, "default"}.isdisjoint(imported.names):
+                    targets = map(self.resolver.resolve_target, self.resolver.imports.targets(entry, imported))
+                    if any(isinstance(target, Resolution) and target.ref in versions for target in targets):
+                        uses.append(Edge((path, -1), ref, "imports", CERTAINTY["import"], path, imported.line))
+        return tuple(uses)
 
     def popularity(self, ref: OutlineRef) -> int:
         """Return the number of files that mention the name of a node, regardless of the target."""

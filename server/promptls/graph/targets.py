@@ -10,8 +10,8 @@ import re
 from msgspec import Struct
 from rapidfuzz import fuzz, process
 
+from promptls.graph.centrality import is_project_code
 from promptls.graph.graph import GraphView
-from promptls.graph.traversal.centrality import is_project_code
 from promptls.index import OutlineRef
 from promptls.languages import implementation_paths
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, SYMBOL_KINDS, TYPE_KINDS

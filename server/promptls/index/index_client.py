@@ -91,6 +91,7 @@ class IndexClient:
         self._query_embedder = query_embedder
         self._reranker = reranker
         self._priority = priority
+        self._rate_since: tuple[float, float] | None = None  # (time, progress) when the incomplete state was first seen
 
     # ---- reading
 
@@ -333,7 +334,7 @@ class IndexClient:
         if self.searchable and (self._machine.written or problem):
             phase = "degraded" if problem else "ready"
         snapshot = self._publisher.snapshot
-        return IndexState(
+        state = IndexState(
             phase,
             snapshot.generation,
             files=len(snapshot.files),
@@ -342,6 +343,16 @@ class IndexClient:
             problem=problem,
             usable=self.usable,
         )
+        return replace(state, seconds_left=self._seconds_left(state.progress))
+
+    def _seconds_left(self, progress: float) -> float | None:
+        """Return the seconds until the index is complete at the average rate so far, None if that is unknown."""
+        now, since = time.monotonic(), self._rate_since
+        if progress >= 1 or since is None or progress < since[1]:
+            self._rate_since = None if progress >= 1 else (now, progress)
+            return None
+        began, first = since
+        return (1 - progress) * (now - began) / (progress - first) if progress > first else None
 
     def status(self) -> IndexStatus:
         """Return the state of the index with the counts of every root."""

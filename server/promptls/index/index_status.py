@@ -62,6 +62,7 @@ class IndexState(Struct, frozen=True):
     pending: int  # files that are queued or in work
     problem: str  # a sentence for users, "" without a problem
     usable: bool = True  # whether questions can be answered; files they need are read first
+    seconds_left: float | None = None  # until it is complete, None if unknown
 
     @property
     def progress(self) -> float:

@@ -1,4 +1,4 @@
-"""Table of the clients: where each keeps its MCP servers, and the form of an entry."""
+"""Table of the clients: where each keeps its MCP servers, permissions and skills, and the form of an entry."""
 
 from __future__ import annotations
 
@@ -16,6 +16,15 @@ SERVER_NAME = "promptls"
 Entry = dict[str, Any]
 
 
+class Permission(Struct, frozen=True):
+    """A list of allowed tools in a JSON file."""
+
+    path: Callable[[Path], Path]  # file of the user, by the home folder
+    project_path: str  # file in a project
+    keys: tuple[str, ...]  # path of the list
+    name: str  # element that allows all tools of the server
+
+
 class Client(Struct, frozen=True):
     """A client that starts MCP servers."""
 
@@ -27,10 +36,24 @@ class Client(Struct, frozen=True):
     project_path: str = ""  # configuration file in a project, "" if the client has none
     format: Literal["json", "toml"] = "json"
     project_arguments: tuple[str, ...] = ()  # arguments in a project's file, after "mcp"
+    permission: Permission | None = (
+        None  # None if the entry contains it, or the client does not ask for read-only tools
+    )
+    skills: Callable[[Path], Path] | None = None  # folder of the user's skills, None if the client has none
+    project_skills: str = ""  # folder of skills in a project
 
 
 def _bare(command: str, arguments: list[str]) -> Entry:
     return {"command": command, "args": arguments}
+
+
+def _trusted(command: str, arguments: list[str]) -> Entry:
+    return {"command": command, "args": arguments, "trust": True}
+
+
+def _required(command: str, arguments: list[str]) -> Entry:
+    """Return an entry of Codex, which otherwise starts its first turn without the tools of a server that is not ready."""
+    return {"command": command, "args": arguments, "required": True}
 
 
 def _stdio(command: str, arguments: list[str]) -> Entry:
@@ -77,16 +100,23 @@ def _in_folder(variable: str, default: str, name: str) -> Callable[[Path], Path]
 _WORKSPACE = ("--root", "${workspaceFolder}")
 
 _CLIENTS = (
-    Client("claude-code", "Claude Code", _in_home(".claude.json"), "mcpServers", _stdio, ".mcp.json"),
-    Client("codex", "Codex", _in_folder("CODEX_HOME", ".codex", "config.toml"), "mcp_servers", _bare,
-           ".codex/config.toml", "toml"),
-    Client("copilot-cli", "Copilot CLI", _in_home(".copilot", "mcp-config.json"), "mcpServers", _bare),
+    Client("claude-code", "Claude Code", _in_home(".claude.json"), "mcpServers", _stdio, ".mcp.json",
+           permission=Permission(_in_home(".claude", "settings.json"), ".claude/settings.json",
+                                 ("permissions", "allow"), f"mcp__{SERVER_NAME}"),
+           skills=_in_home(".claude", "skills"), project_skills=".claude/skills"),
+    Client("codex", "Codex", _in_folder("CODEX_HOME", ".codex", "config.toml"), "mcp_servers", _required,
+           ".codex/config.toml", "toml",
+           skills=_in_folder("CODEX_HOME", ".codex", "skills"), project_skills=".codex/skills"),
+    Client("copilot-cli", "Copilot CLI", _in_home(".copilot", "mcp-config.json"), "mcpServers", _bare,
+           skills=_in_home(".copilot", "skills")),
     Client("cursor", "Cursor", _in_home(".cursor", "mcp.json"), "mcpServers", _stdio, ".cursor/mcp.json",
            project_arguments=_WORKSPACE),
-    Client("gemini-cli", "Gemini CLI", _in_home(".gemini", "settings.json"), "mcpServers", _bare,
-           ".gemini/settings.json"),
-    Client("opencode", "opencode", _opencode_path, "mcp", _opencode, "opencode.json"),
-    Client("vscode", "VS Code", _vscode_path, "servers", _stdio, ".vscode/mcp.json", project_arguments=_WORKSPACE),
+    Client("gemini-cli", "Gemini CLI", _in_home(".gemini", "settings.json"), "mcpServers", _trusted,
+           ".gemini/settings.json", skills=_in_home(".gemini", "skills"), project_skills=".gemini/skills"),
+    Client("opencode", "opencode", _opencode_path, "mcp", _opencode, "opencode.json",
+           skills=lambda home: _config_home(home) / "opencode" / "skills", project_skills=".opencode/skills"),
+    Client("vscode", "VS Code", _vscode_path, "servers", _stdio, ".vscode/mcp.json", project_arguments=_WORKSPACE,
+           skills=_in_home(".copilot", "skills"), project_skills=".github/skills"),
     Client("windsurf", "Windsurf", _in_home(".codeium", "windsurf", "mcp_config.json"), "mcpServers", _bare),
     Client("zed", "Zed", _zed_path, "context_servers", _bare, ".zed/settings.json"),
 )  # fmt: skip
@@ -103,6 +133,12 @@ def server_command(for_project: bool) -> tuple[str, list[str]]:
     """
     command, *arguments = ["promptls"] if for_project else installed_command()
     return command, [*arguments, "mcp"]
+
+
+def server_words(client: Client, project: Path | None) -> list[str]:
+    """Return the words of the command in the entry of a client."""
+    command, arguments = server_command(project is not None)
+    return [command, *arguments, *(client.project_arguments if project is not None else ())]
 
 
 def installed_command() -> list[str]:

@@ -1,14 +1,14 @@
 """Changes of configuration files: computed first, then written with a backup.
 
 Comments, unknown keys, line ends and a byte order mark stay as they are.  A symbolic link stays a link: the file that
-it points to is replaced, atomically and with its permissions.
+it points to is replaced, atomically and with its permissions.  In a project, which may be a clone of a stranger, no link
+may lead out of the project.
 """
 
 from __future__ import annotations
 
 import difflib
 import os
-import shutil
 import stat
 import tempfile
 from pathlib import Path
@@ -16,10 +16,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from promptls.install import jsonc
-from promptls.install.clients import SERVER_NAME, Client, server_command
+from promptls.install.clients import SERVER_NAME, Client, server_words
 
 BACKUP_SUFFIX = ".promptls-backup"
 """Suffix of the copy of a file before the last change."""
+MAX_FILE_BYTES = 16 << 20
+"""Size of a file in bytes above which it is refused; Claude Code keeps its history in the same file, a few megabytes."""
 _BOM = "\ufeff"
 
 
@@ -33,6 +35,7 @@ class Change(Struct, frozen=True):
     path: Path  # as the client names it, possibly a symbolic link
     before: str | None  # None if the file does not exist
     after: str
+    project: Path | None = None  # folder that no link may leave
 
     @property
     def is_empty(self) -> bool:
@@ -71,9 +74,9 @@ def plan_install(client: Client, project: Path | None, home: Path) -> Change:
         InstallError: The file cannot be read or is not valid.
     """
     path = configuration_path(client, project, home)
-    command, arguments = server_command(project is not None)
-    extra = client.project_arguments if project is not None else ()
-    entry = client.entry(command, [*arguments, *extra])
+    resolve_path(path, project)
+    command, *arguments = server_words(client, project)
+    entry = client.entry(command, arguments)
     before = read_text(path)
     try:
         after = (
@@ -83,7 +86,7 @@ def plan_install(client: Client, project: Path | None, home: Path) -> Change:
         )
     except ValueError as error:
         raise InstallError(f"{path} is not valid {client.format.upper()} ({error}); fix it first.") from None
-    return Change(path, before, after)
+    return Change(path, before, after, project)
 
 
 def plan_uninstall(client: Client, project: Path | None, home: Path) -> Change:
@@ -93,6 +96,7 @@ def plan_uninstall(client: Client, project: Path | None, home: Path) -> Change:
         InstallError: The file cannot be read or is not valid.
     """
     path = configuration_path(client, project, home)
+    resolve_path(path, project)
     before = read_text(path)
     try:
         after = (
@@ -102,16 +106,16 @@ def plan_uninstall(client: Client, project: Path | None, home: Path) -> Change:
         )
     except ValueError as error:
         raise InstallError(f"{path} is not valid {client.format.upper()} ({error}); fix it first.") from None
-    return Change(path, before, after)
+    return Change(path, before, after, project)
 
 
 def write(change: Change) -> Path | None:
     """Write a change; return the path of the backup, None for a new file.
 
     Raises:
-        InstallError: The file is read-only or has changed since it was read.
+        InstallError: The file is read-only or has changed since it was read, or a link leads out of the project.
     """
-    target = Path(os.path.realpath(change.path))
+    target = resolve_path(change.path, change.project)
     if read_text(target) != change.before:
         raise InstallError(f"{change.path} has changed meanwhile; run the command again.")
     backup = None
@@ -122,26 +126,55 @@ def write(change: Change) -> Path | None:
             if not mode & stat.S_IWUSR or not os.access(target, os.W_OK):
                 raise InstallError(f"{change.path} is read-only; make it writable or add the entry yourself.")
             backup = target.with_name(target.name + BACKUP_SUFFIX)
-            shutil.copy2(target, backup)
+            _replace(backup, change.before, mode)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("wb", dir=target.parent, prefix=target.name, delete=False) as file:
-            temporary = Path(file.name)
-            file.write(change.after.encode())
-        temporary.chmod(mode)
-        temporary.replace(target)
+        _replace(target, change.after, mode)
     except OSError as error:
         raise InstallError(f"cannot write {change.path}: {error.strerror or error}.") from None
     return backup
+
+
+def resolve_path(path: Path, project: Path | None) -> Path:
+    """Return a path without links.
+
+    Raises:
+        InstallError: A link leads out of the project.
+    """
+    target = Path(os.path.realpath(path))
+    if project is not None and not target.is_relative_to(os.path.realpath(project)):
+        raise InstallError(f"{path} leads through a link to {target}, out of the project; remove the link first.")
+    return target
+
+
+def _replace(path: Path, text: str, mode: int) -> None:
+    """Write a new file and move it to a path; a link or a file at that path is replaced, not written through."""
+    with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=path.name, delete=False) as file:
+        temporary = Path(file.name)
+        file.write(text.encode())
+    try:
+        temporary.chmod(mode)
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink()
+        raise
 
 
 def read_text(path: Path) -> str | None:
     """Return the text of a file with its line ends, None if it does not exist.
 
     Raises:
-        InstallError: The file cannot be read.
+        InstallError: The file cannot be read, is too large, or is a pipe, a device or a folder.
     """
     try:
-        return path.read_bytes().decode()
+        # Opening a pipe would wait for a writer.
+        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:  # noqa: PTH123
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise InstallError(f"{path} is not a regular file; remove it first.")
+            content = file.read(MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
+            raise InstallError(f"{path} is larger than {MAX_FILE_BYTES >> 20} MB; add the entry yourself.")
+        return content.decode()
     except FileNotFoundError:
         if path.is_symlink():
             raise InstallError(f"{path} is a link to a file that does not exist.") from None

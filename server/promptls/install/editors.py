@@ -188,27 +188,25 @@ EDITORS: Mapping[str, Editor] = {
 """Editors with a plugin, by name."""
 
 
-def vscode_command(install: bool, folder: Path) -> list[str] | None:
+def vscode_command(install: bool) -> list[str] | None:
     """Return the command that installs or removes the VS Code extension; None if `code` or the package is missing.
 
-    Args:
-        install: Whether to install.
-        folder: Folder that is searched for the package of the extension first.
+    Neither is taken from the current folder, which may be a clone of a stranger.
     """
     code = shutil.which("code")
-    if code is None:
+    if code is None or not Path(code).is_absolute():  # Windows searches the current folder first
         return None
     if not install:
         listed = subprocess.run([code, "--list-extensions"], capture_output=True, text=True, check=False)
         return [code, "--uninstall-extension", _EXTENSION_ID] if _EXTENSION_ID in listed.stdout.split() else None
-    package = vscode_package(folder)
+    package = vscode_package()
     return [code, "--install-extension", str(package)] if package is not None else None
 
 
-def vscode_package(folder: Path) -> Path | None:
-    """Return the package of the extension: in this folder, or in a source checkout."""
+def vscode_package() -> Path | None:
+    """Return the package of the extension in a source checkout."""
     name = f"promptls-{__version__}.vsix"
-    candidates = (folder / name, _CHECKOUT / "dist" / name, _CHECKOUT / "editors" / "vscode" / "promptls.vsix")
+    candidates = (_CHECKOUT / "dist" / name, _CHECKOUT / "editors" / "vscode" / "promptls.vsix")
     return next((file for file in candidates if file.is_file()), None)
 
 

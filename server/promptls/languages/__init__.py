@@ -1,7 +1,8 @@
 """Everything that promptls knows of individual programming languages: one module per language.
 
-To add a language, add a module with a `Language` constant to this package and its queries to `queries/`. A language
-that needs no more than a query or a scanner is an entry of its family in `basic`. The kinds of symbols are in `kinds`. Nothing here imports tree-sitter, so any process can use this package.
+To add a language, add a module with a `Language` constant to this package and its queries to `queries/`. Languages that
+need no more than a query or a scanner are in `promptls.extensions.languages`. The kinds of symbols are in `kinds`.
+Nothing here imports tree-sitter, so any process can use this package.
 """
 
 from __future__ import annotations
@@ -9,7 +10,15 @@ from __future__ import annotations
 from promptls.languages.detection import FILE_EXTENSIONS, NOTEBOOK_HEADER, language_by_alias, language_of
 from promptls.languages.interface_files import implementation_paths
 from promptls.languages.language import ClassImports, ImportResolution, Language, Mask, PathImports
-from promptls.languages.registry import ECMASCRIPT, LANGUAGES, PLAIN_TEXT, UNKNOWN_CODE, language_named, names_where
+from promptls.languages.registry import (
+    ECMASCRIPT,
+    LANGUAGES,
+    PLAIN_TEXT,
+    UNKNOWN_CODE,
+    language_named,
+    names_where,
+    read_query_file,
+)
 
 __all__ = [
     "ECMASCRIPT",
@@ -28,4 +37,5 @@ __all__ = [
     "language_named",
     "language_of",
     "names_where",
+    "read_query_file",
 ]

@@ -1,8 +1,8 @@
 """Registry of all languages, and lookup by name.
 
-Every `Language` constant of a module in this package, or in its subpackage `basic`, is registered. No grammar is loaded here. The registry is an
-allow-list: a grammar that no language names is never run, because some grammars of the pack never terminate on
-plain text.
+Every `Language` constant of a module in this package, or in `promptls.extensions.languages` where that is installed,
+is registered. No grammar is loaded here. The registry is an allow-list: a grammar that no language names is never run,
+because some grammars of the pack never terminate on plain text.
 """
 
 from __future__ import annotations
@@ -24,14 +24,19 @@ _INFRASTRUCTURE = frozenset({"detection", "interface_files", "kinds", "language"
 """Modules of this package that define no language."""
 
 
+_FOLDERS = {
+    "promptls.languages": Path(__file__).parent,
+    "promptls.extensions.languages": Path(__file__).parents[1] / "extensions" / "languages",
+}
+"""Packages with languages and their folders; the second one is optional."""
+
+
 def _defined_languages() -> Iterator[Language]:
-    """Yield the language constants of this package and of `basic`, ordered by module."""
-    folder = Path(__file__).parent
-    names = [module.name for module in iter_modules([str(folder)]) if module.name not in _INFRASTRUCTURE]
-    names += [f"basic.{module.name}" for module in iter_modules([str(folder / "basic")])]
-    for name in names:
-        constants = vars(import_module(f"{__package__}.{name}")).items()
-        yield from (value for constant, value in constants if isinstance(value, Language) and constant[0] != "_")
+    """Yield the language constants of both packages, ordered by module."""
+    for package, folder in _FOLDERS.items():
+        for name in (module.name for module in iter_modules([str(folder)]) if module.name not in _INFRASTRUCTURE):
+            constants = vars(import_module(f"{package}.{name}")).items()
+            yield from (value for constant, value in constants if isinstance(value, Language) and constant[0] != "_")
 
 
 LANGUAGES: dict[str, Language] = {language.name: language for language in _defined_languages()}
@@ -41,6 +46,16 @@ LANGUAGES: dict[str, Language] = {language.name: language for language in _defin
 def language_named(name: str) -> Language:
     """Return the language of this name; `PLAIN_TEXT` for an unknown name."""
     return LANGUAGES.get(name) or (UNKNOWN_CODE if name == UNKNOWN_CODE.name else PLAIN_TEXT)
+
+
+def read_query_file(name: str) -> str:
+    """Return the text of a query file.
+
+    Raises:
+        FileNotFoundError: No package of languages has it.
+    """
+    files = [folder / "queries" / f"{name}.scm" for folder in _FOLDERS.values()]
+    return next((file for file in files if file.is_file()), files[0]).read_text("utf-8")
 
 
 def names_where(condition: Callable[[Language], object]) -> frozenset[str]:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
+import time
+from pathlib import Path
 from typing import Any
 
 from lsprotocol import types as lsp
@@ -12,7 +16,9 @@ from promptls.api.messages import params as protocol
 from promptls.api.messages.params import Json
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.dispatch import handle_request
+from promptls.lsp.documents import EXPORTED_SUFFIX
 from promptls.lsp.handlers import CUSTOM_REQUESTS
+from promptls.settings import Settings, cache_directory
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +34,6 @@ async def show_prompt(server: PromptServer, *arguments: Any) -> Json:
     context = protocol.encode(server.session.client_context(document.uri)) if server.session is not None else {}
     params = {"message": document.text, "document": document.uri, "context": context}
     result = await handle_request(server, "promptls/buildPrompt", *CUSTOM_REQUESTS["promptls/buildPrompt"], params)
-    from promptls.lsp.export import export_prompt
 
     assert server.loop is not None
     file = await server.loop.run_in_executor(
@@ -46,3 +51,27 @@ async def show_prompt(server: PromptServer, *arguments: Any) -> Json:
         message = f"Saved the prompt ({result['tokens']['used']:,} tokens) to {file}."
         server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Info, message))
     return {"uri": file.as_uri(), "tokens": result["tokens"], "shown": shown}
+
+
+# ---------------------------------------------------------------- export
+
+
+MAX_EXPORTS = 20
+"""Number of exported prompts that are kept; older ones are deleted."""
+
+
+def export_prompt(settings: Settings, uri: str, prompt: str) -> Path:
+    """Write a prompt to a new file in the cache that only the user can read.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    directory = cache_directory(settings) / "prompts"
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    name = re.sub(r"[^\w-]+", "-", uri.rsplit("/", 1)[-1].removesuffix(".md"))[:40].strip("-") or "prompt"
+    file = directory / f"{time.strftime('%Y%m%d-%H%M%S')}-{name}{EXPORTED_SUFFIX}"
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
+        out.write(prompt)
+    for old in sorted(directory.glob(f"*{EXPORTED_SUFFIX}"))[:-MAX_EXPORTS]:
+        old.unlink(missing_ok=True)
+    return file

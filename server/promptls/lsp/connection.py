@@ -8,26 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from lsprotocol import types as lsp
 from lsprotocol.types import NotebookDocumentSyncOptions
 from msgspec import Struct
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from promptls import __version__
 from promptls.api.messages import params as protocol
 from promptls.api.messages.params import Json
-from promptls.index import Workspace
-from promptls.lsp.client.configuration import Configuration
-from promptls.lsp.client.progress import IndexingProgress
-from promptls.lsp.document_paths import DocumentPaths
+from promptls.index import Workspace, document_path
 from promptls.lsp.documents import OpenDocuments
 from promptls.lsp.transport.framing import FramingError, read_frame
 from promptls.lsp.transport.jsonrpc import PromptServerProtocol
 from promptls.model import CancelToken, Root
-from promptls.settings import Settings
+from promptls.settings import Settings, parse, user_settings
 
 if TYPE_CHECKING:  # imported after `initialize` has been answered
     from promptls.engine import Engine
@@ -137,3 +137,184 @@ class PromptServer(LanguageServer):
         if self.engine is not None:
             self.engine.close()
         self.request_executor.shutdown(wait=False, cancel_futures=True)
+
+
+# ---------------------------------------------------------------- document paths
+
+
+class DocumentPaths:
+    """The path of each open document by its URI, most recently opened or edited last."""
+
+    def __init__(self) -> None:
+        self._paths: dict[str, str] = {}
+
+    def record(self, uri: str, roots: Iterable[Root]) -> str:
+        """Return the path of a document that is open, recording it if it is new."""
+        path = self._paths.pop(uri, None) or _path(uri, roots)
+        self._paths[uri] = path
+        return path
+
+    def path(self, uri: str, roots: Iterable[Root]) -> str:
+        """Return the path of a document, which may be closed."""
+        return self._paths.get(uri) or _path(uri, roots)
+
+    def opened_uri(self, uri: str, roots: Iterable[Root]) -> str:
+        """Return the URI under which a document is open; the URI itself if it is not open."""
+        if uri in self._paths:
+            return uri
+        return self._last_opened(_path(uri, roots)) or uri
+
+    def close(self, uri: str) -> tuple[str | None, str | None]:
+        """Remove a document; return its path, and the URI of another open document with this path."""
+        path = self._paths.pop(uri, None)
+        return path, self._last_opened(path) if path is not None else None
+
+    def moved(self, roots: Iterable[Root]) -> list[str]:
+        """Return the URIs of the open documents whose path differs with these roots."""
+        roots = tuple(roots)
+        return [uri for uri, path in self._paths.items() if _path(uri, roots) != path]
+
+    def _last_opened(self, path: str) -> str | None:
+        return next((uri for uri, other in reversed(self._paths.items()) if other == path), None)
+
+
+def _path(uri: str, roots: Iterable[Root]) -> str:
+    return document_path(uri, [root.path for root in roots])
+
+
+# ---------------------------------------------------------------- progress
+
+
+class IndexingProgress:
+    """The indexing progress of one connection."""
+
+    def __init__(self, server: LanguageServer) -> None:
+        self._server = server
+        self._status: Json = {}  # the latest result of promptls/status
+        self._token = ""
+        self._begun = False
+        self._rejected = False
+
+    def is_active(self, token: object) -> bool:
+        """Return whether the token belongs to the progress that is currently shown."""
+        return self._begun and token == self._token
+
+    async def update(self, status: Json) -> None:
+        """Begin, report or end the progress according to the latest status."""
+        self._status = status
+        window = self._server.client_capabilities.window
+        if window is None or not window.work_done_progress or self._rejected:
+            return
+        if self._begun:
+            self._report()
+        elif not self._token and _is_busy(status):
+            self._token = f"promptls-index-{time.monotonic_ns()}"
+            try:
+                await self._server.work_done_progress.create_async(self._token)
+            except JsonRpcException:
+                self._rejected = True
+                return
+            self._begin()
+
+    def _begin(self) -> None:
+        begin = lsp.WorkDoneProgressBegin("promptls", percentage=0, message=self._status["message"], cancellable=True)
+        self._server.work_done_progress.begin(self._token, begin)
+        self._begun = True
+        self._report()
+
+    def _report(self) -> None:
+        progress, message = self._server.work_done_progress, self._status["message"]
+        if _is_busy(self._status):
+            report = lsp.WorkDoneProgressReport(message=message, percentage=_percentage(self._status))
+            progress.report(self._token, report)
+        else:
+            progress.end(self._token, lsp.WorkDoneProgressEnd(message=message))
+            progress.tokens.pop(self._token, None)  # pygls never removes tokens; each burst of changes creates one
+            self._token, self._begun = "", False
+
+
+def _is_busy(status: Json) -> bool:
+    return status["state"] in ("scanning", "indexing")
+
+
+def _percentage(status: Json) -> int:
+    return int(100 * status["complete"])
+
+
+# ---------------------------------------------------------------- configuration
+
+
+WAIT_S = 2.0
+"""Maximum time that requests wait for requested settings, in seconds; then the previous settings are used."""
+
+
+class Configuration:
+    """The current settings and the state of the settings requests to the client."""
+
+    def __init__(self) -> None:
+        self.settings = Settings()
+        self._options: Any = None  # initialization options, part of the user's own settings
+        self._last_requested = 0  # number of the newest settings request or push
+        self._last_received = 0  # number of the newest one that was answered
+        self._deadline = 0.0  # until when requests wait, as time.monotonic()
+        self._current = asyncio.Event()
+        self._current.set()
+        self._problems: tuple[str, ...] = ()
+        self._reported: frozenset[str] = frozenset()
+
+    def initialize(self, options: Any) -> None:
+        """Load the user's settings file and the initialization options."""
+        self._options = options
+        self._update(None)
+
+    async def request(self, fetch: Callable[[], Awaitable[Any]]) -> None:
+        """Fetch the workspace settings from the client and apply them unless newer ones have arrived meanwhile."""
+        self._last_requested += 1
+        number = self._last_requested
+        self._current.clear()
+        self._deadline = time.monotonic() + WAIT_S
+        try:
+            values = await fetch()
+        except JsonRpcException as error:
+            log.info("the client did not return settings: %s", error)
+            self._receive(number)
+        else:
+            if self._receive(number):
+                self._update(values)
+
+    def push(self, values: Any) -> None:
+        """Apply workspace settings that the client sent unrequested."""
+        self._last_requested += 1
+        self._receive(self._last_requested)
+        self._update(values)
+
+    async def wait_current(self) -> None:
+        """Wait for pending settings, at most until the deadline."""
+        remaining = self._deadline - time.monotonic()
+        if not self._current.is_set() and remaining > 0:
+            try:
+                await asyncio.wait_for(self._current.wait(), remaining)
+            except asyncio.TimeoutError:
+                log.info("the client has not returned settings yet; they are applied on arrival")
+
+    def new_problems(self) -> list[str]:
+        """Return the problems of the settings that were not returned by the previous call."""
+        new = [problem for problem in self._problems if problem not in self._reported]
+        self._reported = frozenset(self._problems)
+        return new
+
+    def _receive(self, number: int) -> bool:
+        """Record a response and return whether it is the newest one so far."""
+        if number < self._last_received:
+            return False
+        self._last_received = number
+        if number == self._last_requested:
+            self._current.set()
+        return True
+
+    def _update(self, values: Any) -> None:
+        """Layer the workspace settings over the user's own; a setting that the workspace drops falls back to these."""
+        own, problems = user_settings()
+        own, option_problems = parse(self._options, own, trusted=True)
+        self.settings, workspace_problems = parse(values, own)
+        self._problems = tuple(dict.fromkeys(p.message for p in (*problems, *option_problems, *workspace_problems)))

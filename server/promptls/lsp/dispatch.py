@@ -13,7 +13,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInva
 from promptls.api.messages import params as protocol
 from promptls.api.messages.params import InvalidParams
 from promptls.index import is_out_of_resources
-from promptls.lsp.client.client_context import fetch_client_context
+from promptls.lsp.client_context import fetch_client_context
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.handlers import LSP_FEATURES
 from promptls.lsp.publish_diagnostics import schedule_diagnostics

@@ -12,7 +12,7 @@ from collections.abc import Collection
 
 from msgspec import Struct, structs
 
-from promptls.model.prompt_documents import is_prompt_document
+from promptls.model.files import is_prompt_document
 
 EXPORTED_LANGUAGE = "promptls-built"
 """LSP language ID of a built prompt that the editor shows as a document."""

@@ -7,25 +7,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
+from pygls.workspace import PositionCodec, TextDocument, Workspace
 
+from promptls.api.messages import params as protocol
 from promptls.api.messages.params import Json
 from promptls.index import document_path, from_uri, is_file_path, to_uri
-from promptls.lsp.client.client_context import client_supports
-from promptls.lsp.client.process_watch import watch_process
+from promptls.lsp.client_context import client_supports
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.dispatch import EngineStartError
+from promptls.lsp.handlers import CUSTOM_REQUESTS
+from promptls.lsp.process_watch import watch_process
 from promptls.lsp.publish_diagnostics import schedule_diagnostics
-from promptls.lsp.status import schedule_status
-from promptls.lsp.synced_workspace import SyncedWorkspace
 from promptls.lsp.text_sync import reclassify_documents, update_paths
 from promptls.lsp.transport.jsonrpc import PromptServerProtocol, to_json
-from promptls.model import Root
+from promptls.model import CancelToken, Root
+from promptls.util.text.line_index import LineIndex
 
 if TYPE_CHECKING:  # imported after `initialize` has been answered
     from promptls.engine import Engine
@@ -249,3 +253,111 @@ async def _register_file_watcher(server: PromptServer) -> None:
         await server.client_register_capability_async(lsp.RegistrationParams([registration]))
     except JsonRpcException as error:
         log.info("the client does not watch files: %s", error)
+
+
+# ---------------------------------------------------------------- status
+
+
+STATUS_DELAY_S = 0.05
+"""Minimum delay before a status notification, in seconds; changes within it are sent together."""
+STATUS_MAX_LOAD = 20
+"""Delay of the next notification, in multiples of the time that the last status took: at most 5 % of one core."""
+
+
+def schedule_status(server: PromptServer) -> None:
+    """Schedule a status notification, early if the phase of the indexer changed; runs after every indexer step."""
+    if server.loop is None or server.engine is None:
+        return
+    phase_changed = server.engine.index.progress_flags != server.status_phase
+    delay = STATUS_DELAY_S if phase_changed else max(STATUS_DELAY_S, STATUS_MAX_LOAD * server.status_duration_s)
+    if server.status_timer is not None:
+        if server.status_timer.when() <= server.loop.time() + delay:
+            return
+        server.status_timer.cancel()
+    server.status_timer = server.loop.call_later(delay, lambda: asyncio.ensure_future(_send_status(server)))
+
+
+async def _send_status(server: PromptServer) -> None:
+    server.status_timer = None
+    if server.engine is None or server.protocol._shutdown or server.loop is None:
+        return
+    start = time.perf_counter()
+    server.status_phase = server.engine.index.progress_flags
+    _, compute_status = CUSTOM_REQUESTS["promptls/status"]
+    try:
+        status: Json = await server.loop.run_in_executor(
+            server.request_executor, compute_status, server.engine, protocol.NoParams(), CancelToken()
+        )
+    except RuntimeError:
+        return  # the executor is shut down
+    server.status_duration_s = time.perf_counter() - start
+    if status == {**server.last_status, "memoryBytes": status["memoryBytes"]}:
+        return
+    server.last_status = status
+    server.protocol.notify("promptls/statusChanged", status)
+    schedule_diagnostics(server)
+    await server.indexing_progress.update(status)
+
+
+# ---------------------------------------------------------------- synced workspace
+
+
+class SyncedDocument(TextDocument):
+    """A document whose text comes from the editor alone.
+
+    pygls differs in four ways: it fails for a URI that urllib cannot parse, it reads the disk for a document that was
+    never opened (a named pipe would block), it treats form feeds and U+2028 as line ends, and it loses edits whose range
+    is reversed.
+    """
+
+    def __init__(
+        self, uri: str, source: str | None, version: int | None, language_id: str | None, position_codec: PositionCodec
+    ) -> None:
+        """Create a document; unlike pygls, without parsing the URI, which fails for some."""
+        self.uri, self.version, self.language_id = uri, version, language_id
+        self._source = source
+        self._is_sync_kind_full, self._is_sync_kind_incremental, self._is_sync_kind_none = False, True, False
+        self._position_codec = position_codec
+
+    @property
+    def source(self) -> str:
+        """Text of the document."""
+        return self._source or ""
+
+    def _apply_incremental_change(self, change: lsp.TextDocumentContentChangePartial) -> None:
+        encoding = self.position_codec.encoding
+        lines = LineIndex(self.source, str(getattr(encoding, "value", encoding)))
+        offsets = [lines.offset(edge.line, edge.character) for edge in (change.range.start, change.range.end)]
+        self._source = lines.text[: min(offsets)] + change.text + lines.text[max(offsets) :]
+
+
+class SyncedWorkspace(Workspace):
+    """The pygls workspace with documents of class `SyncedDocument`."""
+
+    def update_text_document(
+        self, text_doc: lsp.VersionedTextDocumentIdentifier, change: lsp.TextDocumentContentChangeEvent
+    ) -> None:
+        """Apply a change of a document; pygls fails for one that is not open."""
+        if unquote(text_doc.uri) in self.text_documents:
+            super().update_text_document(text_doc, change)
+
+    def update_notebook_document(self, params: lsp.DidChangeNotebookDocumentParams) -> None:
+        """Apply a change of a notebook; changes of a notebook or a cell that is not open are ignored."""
+        if self.get_notebook_document(notebook_uri=params.notebook_document.uri) is None:
+            log.warning("ignored a change of %s, which is not open", params.notebook_document.uri)
+            return
+        cells = params.change.cells
+        if cells is not None and cells.text_content:
+            opened = {cell.uri for cell in (cells.structure.did_open or ())} if cells.structure is not None else set()
+            known = [
+                change
+                for change in cells.text_content
+                if change.document.uri in opened or unquote(change.document.uri) in self.text_documents
+            ]
+            cells.text_content = known
+        super().update_notebook_document(params)
+
+    def _create_text_document(
+        self, doc_uri: str, source: str | None = None, version: int | None = None, language_id: str | None = None
+    ) -> TextDocument:
+        return SyncedDocument(doc_uri, source, version, language_id, position_codec=self.position_codec)

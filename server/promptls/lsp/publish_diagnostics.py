@@ -10,7 +10,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from promptls.api.messages import params as protocol
-from promptls.lsp.client.client_context import fetch_client_context
+from promptls.lsp.client_context import fetch_client_context
 from promptls.lsp.connection import PromptServer, PublishedDiagnostics
 from promptls.model import CancelToken
 

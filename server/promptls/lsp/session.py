@@ -16,8 +16,8 @@ from promptls.api.messages.client_context import decode_client_context
 from promptls.api.messages.params import Json
 from promptls.engine import Engine
 from promptls.lsp.documents import OpenDocuments, PromptDocument
-from promptls.mentions.context import ResolveContext
-from promptls.mentions.resolution_cache import ResolutionCache
+from promptls.mentions.context import ResolutionCache, ResolveContext
+from promptls.mentions.resolve import parse_message
 from promptls.mentions.syntax.lexer import token_at_end
 from promptls.model import CancelToken, MentionOutcome, Span
 from promptls.prompt.assemble import PromptItem
@@ -56,7 +56,7 @@ class DocumentAnalysis(Struct, frozen=True):
 
     @property
     def texts(self) -> tuple[MentionOutcome, ...]:
-        """The outcomes of what is text although it resembles a mention."""
+        """The outcomes of lookalikes: text that resembles a mention."""
         return self.run.texts
 
     @property
@@ -150,7 +150,7 @@ class PromptDocumentSession:
         context = structs.replace(context, cache=resolution_cache)
         options = _options(self.engine.settings, self.engine.index.state().progress)
         previous = cached.run if cached is not None and unchanged else None
-        run = dry_run(document.text, context, options, previous, exact=exact)
+        run = dry_run(parse_message(document.text, context), context, options, previous, exact=exact)
         lines = LineIndex(document.text, self.engine.encoding)
         analysis = DocumentAnalysis(document, lines, context, run, options.budget, options.counter)
         with self._lock:

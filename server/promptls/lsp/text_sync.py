@@ -16,7 +16,7 @@ from promptls.index import file_stat, from_uri, is_file_path, workspace_path
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.documents import EXPORTED_LANGUAGE, PromptDocument
 from promptls.lsp.publish_diagnostics import clear_document, schedule_diagnostics
-from promptls.model.prompt_documents import is_prompt_document
+from promptls.model.files import is_prompt_document
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,5 @@
 """The MCP server: the tools of promptls for agents, over the Model Context Protocol; the only user of its SDK.
 
-Start with `server` (handlers of the protocol), `tools` (table of the tools) and `workspaces` (engines by folder).
+Start with `handshake` (answers before the SDK is imported), `server` (handlers of the protocol) and `workspaces`
+(engines by folder).  The tools are those of `promptls.api.tools`.
 """

@@ -28,9 +28,9 @@ _Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 _App = Callable[[_Scope, _Receive, _Send], Awaitable[None]]
 
 
-def serve_http(workspaces: Workspaces, bound: socket.socket, token: str) -> None:
+def serve_http(workspaces: Workspaces, bound: socket.socket, token: str, *, structured: bool) -> None:
     """Serve clients that send the token, until the process is interrupted."""
-    app = create_server(workspaces).streamable_http_app(
+    app = create_server(workspaces, structured=structured).streamable_http_app(
         streamable_http_path=PATH,
         stateless_http=True,
         json_response=True,

@@ -1,11 +1,12 @@
 """Engines of the MCP server by workspace folders: the only mutable state of the server.
 
-The folders come from the command line or from the parameter `root` of a tool.  Folders of the command line confine
+The folders come from the command line, else the current folder, or from the parameter `root` of a tool.  They confine
 the parameter, so that a prompt injection cannot make the server read other projects.
 """
 
 from __future__ import annotations
 
+import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,18 @@ from promptls.engine import Engine
 from promptls.index import is_inside
 from promptls.settings import Settings
 
+SYSTEM_FOLDERS = (
+    *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr"),
+    *("/Applications", "/Library", "/System"),
+    *("C:/Program Files", "C:/Program Files (x86)", "C:/ProgramData", "C:/Windows"),
+)
+"""Folders of the operating system: they and the folders in them are workspaces only with a file of `PROJECT_FILES`."""
+PROJECT_FILES = frozenset({
+    *(".git", ".hg", ".jj", ".svn", "pyproject.toml", "setup.py", "package.json", "deno.json", "Cargo.toml", "go.mod"),
+    *("pom.xml", "build.gradle", "build.gradle.kts", "build.sbt", "composer.json", "Gemfile", "pubspec.yaml", "mix.exs"),
+    *("Makefile", "justfile", "CMakeLists.txt", "meson.build", "configure.ac", "AGENTS.md"),
+})  # fmt: skip
+"""Names by which a folder is a project, in most cases of version control and of builds."""
 MAX_ENGINES = 4
 """Maximum number of open workspaces; the least recently used one without a running call is closed for another one."""
 
@@ -24,17 +37,17 @@ MAX_ENGINES = 4
 class Workspaces:
     """The open engines by their folders; the least recently used one is closed for another."""
 
-    def __init__(self, roots: Sequence[str], settings: Settings, confined: bool) -> None:
+    def __init__(self, roots: Sequence[str], settings: Settings, any_root: bool = False) -> None:
         """Set the folders that a call without `root` uses.
 
         Args:
             roots: Absolute paths of the default folders, () if there are none.
             settings: The user's settings.
-            confined: Whether calls may use only these folders.
+            any_root: Whether calls may use other folders although there are default folders.
         """
         self._roots = tuple(roots)
         self._settings = settings
-        self._confined = confined
+        self._any_root = any_root
         self._lock = threading.Lock()
         self._engines: dict[tuple[str, ...], Engine] = {}  # least recently used first
         self._running: dict[tuple[str, ...], int] = {}  # number of calls that use an engine
@@ -87,7 +100,9 @@ class Workspaces:
             if not root:
                 where = current_folder()
                 raise InvalidParams(
-                    f"root: {where} is not a project; give the absolute path of the workspace folder.", "root"
+                    f"root: the server was started in {where}, which is not a project; give the absolute path of the "
+                    "workspace folder as root.",
+                    "root",
                 )
             path = folder_path(root)
         except InvalidFolder as error:
@@ -95,9 +110,12 @@ class Workspaces:
         around = [folder for folder in self._roots if is_inside(folder, path)]
         if around:
             return self._roots if len(self._roots) == 1 else (max(around, key=len),)
-        if self._confined:
+        if self._roots and not self._any_root:
             raise InvalidParams(
-                f"root: {root!r} is outside of the workspace folders: {', '.join(self._roots)}.", "root", self._roots
+                f"root: {root!r} is outside of the workspace folders: {', '.join(self._roots)}. "
+                "The user can allow other folders: promptls mcp --any-root.",
+                "root",
+                self._roots,
             )
         return (path,)
 
@@ -108,10 +126,25 @@ class Workspaces:
 
 
 def default_root() -> tuple[str, ...]:
-    """Return the current folder; () for the home folder and the top folder, in which clients start global servers.
+    """Return the current folder; () if it is not a project, such as the folders in which clients start global servers.
 
     Raises:
         InvalidFolder: The current folder was deleted.
     """
     path = current_folder().resolve()
-    return () if path in (Path.home().resolve(), Path(path.anchor)) else (path.as_posix(),)
+    return (path.as_posix(),) if is_project(path) else ()
+
+
+def is_project(path: Path) -> bool:
+    """Return whether a folder can be a workspace: not the home folder, a system folder or an empty temporary one."""
+    temporary, home = Path(tempfile.gettempdir()).resolve(), Path.home().resolve()
+    if path in (home, *home.parents, temporary, *temporary.parents):
+        return False
+    try:
+        names = {child.name for child in path.iterdir()}
+    except OSError:
+        return False
+    if temporary in path.parents:
+        return bool(names)
+    in_system = f"{path.as_posix()}/".startswith(tuple(f"{folder}/" for folder in SYSTEM_FOLDERS))
+    return not in_system or bool(names & PROJECT_FILES)

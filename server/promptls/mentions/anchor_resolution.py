@@ -10,12 +10,11 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from promptls.mentions.anchor_store import DocumentAnchors
-from promptls.mentions.anchors import Anchor, create_anchor, track
+from promptls.mentions.anchors import Anchor, DocumentAnchors, create_anchor, track
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.outcomes.constructors import file_outcome, included
+from promptls.mentions.outcomes import file_outcome, included
 from promptls.mentions.path_lookup import mention_for
-from promptls.mentions.syntax.line_syntax import LAST_LINE
+from promptls.mentions.syntax.grammar import LAST_LINE
 from promptls.model import FileText, Item, MentionOutcome, Origin, Span
 
 

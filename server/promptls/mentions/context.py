@@ -1,4 +1,4 @@
-"""Input of resolvers: file sources, client context, long-lived services and the cancellation token.
+"""Input of resolvers: file sources, client context, long-lived services, cached outcomes and the cancellation token.
 
 One `ResolveContext` serves all mentions of a message.  Independent of LSP: paths are absolute with forward slashes,
 lines are 0-based and half-open.
@@ -6,22 +6,75 @@ lines are 0-based and half-open.
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from promptls.git import HistoryCache
+from promptls.git.history_cache import HistoryCache
 from promptls.graph.graph import GraphView
 from promptls.index import EditHistory, PatternMatches, Snapshot, SourceReader
-from promptls.knowledge.memory import MemoryStore
-from promptls.knowledge.project import ProjectIndex
-from promptls.mentions.anchor_store import DocumentAnchors
+from promptls.knowledge.memory_store import MemoryStore
+from promptls.knowledge.project.project_index import ProjectIndex
+from promptls.mentions.anchors import DocumentAnchors
 from promptls.mentions.completion.index import CompletionIndex, PathIndex, SymbolIndex
-from promptls.mentions.resolution_cache import ResolutionCache
-from promptls.model import CancelToken, Span
-from promptls.retrieval import RetrievalIndex, RetrievalStrategy
+from promptls.model import CancelToken, FileText, MentionOutcome, Span
 from promptls.retrieval.query_expansion import Cooccurrence
-from promptls.retrieval.team import TeamSource
+from promptls.retrieval.retrieve import RetrievalIndex, RetrievalStrategy
+from promptls.retrieval.team_source import TeamSource
+
+MIN_TTL_S = 2.0
+"""Minimum time to live of an outcome, in seconds."""
+
+TTL_FACTOR = 20
+"""Time to live as a multiple of the resolution time: limits re-resolution to 5 % of one core."""
+
+MAX_ENTRIES = 200
+"""Outcomes per document; the cache is cleared when there are more."""
+
+
+class CachedOutcome(Struct, frozen=True):
+    """An outcome and the virtual documents that its targets refer to."""
+
+    expires_at: float  # time.monotonic()
+    question: str
+    outcome: MentionOutcome
+    virtual_documents: dict[str, FileText]
+
+
+class ResolutionCache:
+    """Outcomes of the expensive mentions of one prompt document, by the text of the mention.  Thread-safe.
+
+    Git, full-text search and graph traversal take tens of milliseconds or more, and the document is analyzed after
+    every keystroke.  A cached outcome may be a few seconds old.  Building a prompt bypasses the cache.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._entries: dict[str, CachedOutcome] = {}
+
+    def get(self, text: str, question: str) -> CachedOutcome | None:
+        """Return the outcome of a mention unless it has expired or belongs to another question."""
+        with self._lock:
+            entry = self._entries.get(text)
+        valid = entry is not None and time.monotonic() < entry.expires_at and entry.question == question
+        return entry if valid else None
+
+    def put(
+        self,
+        text: str,
+        question: str,
+        outcome: MentionOutcome,
+        virtual_documents: dict[str, FileText],
+        duration_s: float,
+    ) -> None:
+        """Store an outcome; `duration_s` is the time that resolution took."""
+        with self._lock:
+            if len(self._entries) > MAX_ENTRIES:
+                self._entries.clear()
+            expires_at = time.monotonic() + max(MIN_TTL_S, TTL_FACTOR * duration_s)
+            self._entries[text] = CachedOutcome(expires_at, question, outcome, virtual_documents)
 
 
 class EditorDiagnostic(Struct, frozen=True):

@@ -26,25 +26,37 @@ from promptls.mentions.path_lookup import (
     split_root,
 )
 from promptls.mentions.registry import registry
-from promptls.mentions.resolvers.symbol import Definition, candidate_names, filter_matching, refs_named, split_scope
-from promptls.mentions.syntax.characters import differs_in_script, is_cased, is_symbol, is_uncased_letter
+from promptls.mentions.resolvers.symbol import (
+    Definition,
+    Spelling,
+    candidate_names,
+    filter_matching,
+    refs_named,
+    spellings,
+    split_scope,
+)
 from promptls.mentions.syntax.grammar import (
+    MessageSyntax,
     is_explicit_reference,
     kind_prefix,
     located_mention,
+    parse_lines,
     parse_part,
+    parse_syntax,
     parse_token,
 )
-from promptls.mentions.syntax.lexer import scan_mentions
-from promptls.mentions.syntax.line_syntax import parse_lines
-from promptls.mentions.syntax.symbol_spelling import Spelling, spellings
-from promptls.mentions.syntax.token import (
+from promptls.mentions.syntax.lexer import (
     QUOTED_CHAR,
     TOOL_PREFIXES,
     MentionToken,
     continues_name,
     default_length,
+    differs_in_script,
+    is_cased,
+    is_symbol,
+    is_uncased_letter,
     read_token,
+    scan_mentions,
     trimmed_length,
 )
 from promptls.model import Mention, Root
@@ -76,41 +88,59 @@ _SYMBOL_MARK = re.compile(r"::?|#")
 _NAME_START = re.compile(r"[\0\w$~#(<\[+=*-]")
 
 
+def locate_mentions(
+    syntax: MessageSyntax, context: ResolveContext, kinds: KindRegistry | None = None
+) -> tuple[Mention, ...]:
+    """Return the mentions of a message in text order; what the workspace knows decides how far each one reaches.
+
+    `syntax` was parsed with the keywords of the same kinds.
+    """
+    finder = _Finder(syntax, context, kinds or registry())
+    return tuple(scan_mentions(syntax.text, syntax.code, finder.mention_at))
+
+
 def find_mentions(message: str, context: ResolveContext, kinds: KindRegistry | None = None) -> tuple[Mention, ...]:
-    """Return the mentions of a message in text order; what the workspace knows decides how far each one reaches."""
-    finder = _Finder(message, context, kinds or registry())
-    return tuple(scan_mentions(message, finder.mention_at))
+    """Parse a message and return its mentions in text order, as far as each one reaches in this workspace."""
+    kinds = kinds or registry()
+    return locate_mentions(parse_syntax(message, kinds.keywords()), context, kinds)
 
 
 def mention_end(message: str, at: int, context: ResolveContext) -> int:
     """Return the end of the mention at the "@" at an offset, the offset itself if there is none."""
-    mention = _Finder(message, context, registry()).mention_at(read_token(message, at, len(message)))
+    mention = _Finder(MessageSyntax(message), context, registry()).mention_at(at)
     return mention.end if mention is not None else at
 
 
 class _Finder:
     """Lookups for the mentions of one message."""
 
-    def __init__(self, message: str, context: ResolveContext, kinds: KindRegistry) -> None:
-        self._message = message
+    def __init__(self, syntax: MessageSyntax, context: ResolveContext, kinds: KindRegistry) -> None:
+        self._message = syntax.text
+        self._parsed = syntax.tokens
         self._context = context
         self._kinds = kinds
         self._keywords = kinds.keywords()
         self._tokens_left = MAX_TOKENS
 
-    def mention_at(self, token: MentionToken) -> Mention | None:
-        """Return the mention at a token, None if it is text."""
+    def mention_at(self, at: int) -> Mention | None:
+        """Return the mention whose sign is at an offset, None if it is text."""
+        token, default = self._parsed.get(at) or self._parse(at)
         self._tokens_left -= 1
         if self._tokens_left < 0:
-            return parse_token(token, self._message, self._keywords)
-        mention = self._mention_at(token)
+            return default
+        mention = self._mention_of(token, default)
         if mention is not None and token.weak and mention.kind == "file" and not is_explicit_reference(mention):
             return None
         return mention
 
-    def _mention_at(self, token: MentionToken) -> Mention | None:
+    def _parse(self, at: int) -> tuple[MentionToken, Mention | None]:
+        """Parse the token at an offset that was inside of a mention as long as the workspace was unknown."""
+        token = read_token(self._message, at, len(self._message))
+        return token, parse_token(token, self._message, self._keywords)
+
+    def _mention_of(self, token: MentionToken, default: Mention | None) -> Mention | None:
+        """Return the mention at a token; `default` is the mention if nothing is known of the workspace."""
         masked = token.masked
-        default = parse_token(token, self._message, self._keywords)
         kind, start = kind_prefix(masked)
         if kind == "symbol" or masked.startswith("#", start):
             end = self._symbol_end(token, start + masked.startswith("#", start), self._is_symbol)
@@ -216,8 +246,12 @@ class _Finder:
         return 0
 
     def _longer_on_disk(self, token: MentionToken, start: int, end: int) -> int:
-        """Return the end of a longer path on disk, as "cart.py~" beside the indexed "cart.py"; 0 for none."""
-        if token.masked[end : end + 1] not in _NAME_SIGNS:
+        """Return the end of a longer path on disk, as "cart.py~" beside the indexed "cart.py"; 0 for none.
+
+        A name that is not valid UTF-8 has surrogate escapes.  It is never indexed, so only the disk has it.
+        """
+        after = token.masked[end : end + 1]
+        if after not in _NAME_SIGNS and not "\ud800" <= after <= "\udfff":
             return 0
         whole = len(token.masked.rstrip(_CLOSING))
         root, path = split_root(self._context.snapshot, token.value[start:whole])
@@ -230,7 +264,9 @@ class _Finder:
         root, path = split_root(self._context.snapshot, written)
         if root and not path:
             return is_prose
-        forms = _name_forms(_last_segment(path.rstrip("/\\")))
+        path_end = path.rstrip("/\\")
+        # A backslash separates folders, or is a part of the name.
+        forms = _name_forms(_last_segment(path_end)) | _name_forms(path_end.rsplit("/", 1)[-1])
         roots = find_roots(self._context.snapshot, root)
         if self._may_be_file(forms) and find_files(self._context, path, roots).paths:
             return is_prose or _has_extension(written) or rest[:1] == "#"

@@ -29,8 +29,7 @@ from promptls.index import (
 from promptls.knowledge.project.file_kind import is_test_path
 from promptls.mentions.completion.index import fold_case
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.syntax.format import format_mention
-from promptls.mentions.syntax.grammar import CORE_KEYWORDS, Keywords
+from promptls.mentions.syntax.grammar import CORE_KEYWORDS, Keywords, format_mention
 from promptls.model import Root, Span
 
 PathsByName = Callable[[str], list[str]]
@@ -131,7 +130,7 @@ def access_denied_reason(context: ResolveContext, path: str) -> str:
     snapshot = context.snapshot
     label = snapshot.label(path)
     root = snapshot.root_of(path)
-    secret = secret_reason(path if is_file_path(path) else located_path(path))
+    secret = secret_reason(path if is_file_path(path) else located_path(path), [root.path] if root is not None else ())
     if secret and not context.sources.allow_secrets:
         return f"{label} is not shown: {secret}. Set secrets.allowFiles to allow it."
     if not is_file_path(path):

@@ -16,14 +16,11 @@ from promptls.mentions.resolvers import (
     editor,
     file,
     file_sets,
-    folder,
     git,
     relations,
-    rules_memory,
     search,
     symbol,
     team,
-    workspace,
 )
 from promptls.mentions.syntax.grammar import parse
 from promptls.model import Problem
@@ -50,7 +47,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
             "@src/*.{ts,tsx}",
         ),
         "A file by path, path suffix or name. Lines are 1-based and inclusive. A glob selects several files.",
-        file.resolve,
+        file.resolve_file,
         keyword=False,
     ),
     MentionKind(
@@ -64,7 +61,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
         "folder",
         ("@src/", "@root:src/"),
         "A folder: its tree, and the files relevant to the question.",
-        folder.resolve,
+        file.resolve_folder,
         keyword=False,
     ),
     MentionKind(
@@ -201,7 +198,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
     MentionKind(
         "usages",
         ("@usages:Money",),
-        "Usages of a symbol: calls, subtypes, type annotations.",
+        "Usages of a symbol: calls, subtypes, type annotations, imports.",
         relations.resolve_usages,
         argument="required",
         aliases=("references", "refs"),
@@ -276,13 +273,13 @@ BUILT_IN: tuple[MentionKind, ...] = (
         "rules",
         ("@rules",),
         "Rule files of the workspace, such as AGENTS.md.",
-        rules_memory.resolve_rules,
+        file_sets.resolve_rules,
     ),
     MentionKind(
         "memory",
         ("@memory", '@memory:"deployment"'),
         "Entries of the memory, all of them or those relevant to a query.",
-        rules_memory.resolve_memory,
+        file_sets.resolve_memory,
         argument="optional",
     ),
     MentionKind(
@@ -332,7 +329,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
         "workspace",
         ("@workspace", "@root:"),
         "All workspace folders, or the one with this name.",
-        workspace.resolve,
+        file.resolve_workspace,
     ),
 )
 """Built-in kinds in menu order; registered as an entry point like those of plugins."""

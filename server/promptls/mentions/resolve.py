@@ -1,4 +1,7 @@
-"""Resolves all mentions of a message: one outcome per mention, in text order.
+"""Parses a message once, and resolves its mentions: one outcome per mention, in text order.
+
+`message_syntax` parses without the workspace, so that the request can wait for the files that it needs.
+`locate_message` adds what the snapshot decides, and `resolve_message` calls the resolvers.
 
 A failing mention never affects the others.  An `@word` that resolves to nothing and has the form of a handle,
 decorator or npm package is plain text and produces no outcome.  Text that something in the workspace has the name of
@@ -9,7 +12,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from logging import getLogger
 
@@ -20,22 +23,20 @@ from promptls.index import Snapshot, is_virtual
 from promptls.mentions.anchor_resolution import apply_anchor
 from promptls.mentions.anchors import ANCHORED_KINDS
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.extent import find_mentions
+from promptls.mentions.extent import locate_mentions
 from promptls.mentions.kinds import LOCATION_ARGUMENTS, KindRegistry, MentionKind
-from promptls.mentions.outcomes.other_tools import hash_words
-from promptls.mentions.outcomes.text import doubtful_mentions, keyword_as_text, path_as_text
+from promptls.mentions.lookalikes import doubtful_mentions, hash_words, keyword_as_text, path_as_text, words_in_code
 from promptls.mentions.registry import BUILT_IN, registry
 from promptls.mentions.resolvers.symbol import split_name
-from promptls.mentions.syntax.code_ranges import CodeRanges, code_ranges
+from promptls.mentions.syntax.code_ranges import CodeRanges
 from promptls.mentions.syntax.grammar import (
+    MessageSyntax,
     full_argument,
     is_explicit_reference,
     is_package_like,
-    parse,
+    parse_syntax,
     strip_mentions,
 )
-from promptls.mentions.syntax.surroundings import words_in_code
-from promptls.mentions.syntax.token import SIGNS
 from promptls.model import Cancelled, Item, Mention, MentionOutcome, Span
 from promptls.util.cancellation import check_each
 
@@ -57,34 +58,57 @@ _BLANKS_BEFORE = re.compile(r"(?:\A|\n)[^\S\n]*\Z")
 _BLANKS_TO_LINE_END = re.compile(r"[^\S\n]*(?:\n|\Z)")
 
 
-def parse_mentions(message: str, kinds: KindRegistry | None = None) -> tuple[Mention, ...]:
-    """Parse the mentions of a message with the keywords of all kinds, before a snapshot is available."""
-    return tuple(parse(message, (kinds or registry()).keywords()))
+class ParsedMessage(Struct, frozen=True):
+    """A message, parsed once per request with the names of the workspace."""
+
+    text: str
+    code: CodeRanges = CodeRanges()
+    mentions: tuple[Mention, ...] = ()  # in text order, without overlaps
+    lookalikes: Mapping[int, str] = {}  # offset of a mention that is text → why, such as "in code"
+
+    @property
+    def question(self) -> str:
+        """The text without its mentions, as a query."""
+        return strip_mentions(self.text, [m for m in self.mentions if m.start not in self.lookalikes])
 
 
 class Resolution(Struct, frozen=True):
-    """The mentions of a message, and what only resembles a mention."""
+    """The outcomes of a message: its mentions and its lookalikes."""
 
+    message: ParsedMessage
     outcomes: tuple[MentionOutcome, ...]
     texts: tuple[MentionOutcome, ...] = ()  # status "text", with a reason, and a suggestion if there is one
 
+    @property
+    def question(self) -> str:
+        """The text without its mentions, as a query; a handle or decorator that resolves to nothing is part of it."""
+        return strip_mentions(self.message.text, [outcome.mention for outcome in self.outcomes])
+
+
+def message_syntax(message: str, kinds: KindRegistry | None = None) -> MessageSyntax:
+    """Parse a message with the keywords of all kinds, before a snapshot is available."""
+    return parse_syntax(message, (kinds or registry()).keywords())
+
+
+def locate_message(syntax: MessageSyntax, context: ResolveContext, kinds: KindRegistry | None = None) -> ParsedMessage:
+    """Return a message with its mentions as far as they reach in this workspace."""
+    mentions = locate_mentions(syntax, context, kinds)
+    return ParsedMessage(syntax.text, syntax.code, mentions, words_in_code(syntax.text, mentions, syntax.code))
+
+
+def parse_message(message: str, context: ResolveContext, kinds: KindRegistry | None = None) -> ParsedMessage:
+    """Parse a message with the names of the workspace."""
+    return locate_message(message_syntax(message, kinds), context, kinds)
+
 
 def resolve_mentions(
-    message: str,
-    context: ResolveContext,
-    kinds: KindRegistry | None = None,
-    mentions: Sequence[Mention] | None = None,
+    message: str, context: ResolveContext, kinds: KindRegistry | None = None
 ) -> tuple[MentionOutcome, ...]:
-    """Return the outcomes of `resolve_message`."""
-    return resolve_message(message, context, kinds, mentions).outcomes
+    """Parse a message and return the outcomes of its mentions."""
+    return resolve_message(parse_message(message, context, kinds), context, kinds).outcomes
 
 
-def resolve_message(
-    message: str,
-    context: ResolveContext,
-    kinds: KindRegistry | None = None,
-    mentions: Sequence[Mention] | None = None,
-) -> Resolution:
+def resolve_message(message: ParsedMessage, context: ResolveContext, kinds: KindRegistry | None = None) -> Resolution:
     """Resolve the mentions of a message.
 
     `Item.mention` is the index of the first outcome that contains the item.  A later outcome with the same item
@@ -92,32 +116,27 @@ def resolve_message(
     represented by a folder or a file set, is an item of its own in both outcomes.
 
     Args:
-        message: Text of the message.
+        message: The parsed message.
         context: Sources and services to resolve with.
         kinds: Mention kinds, by default all installed ones.
-        mentions: Result of `find_mentions`, or a part of it, if known.
 
     Raises:
         Cancelled: The token of the context was cancelled.
     """
     kinds = kinds or registry()
-    if mentions is None:
-        mentions = find_mentions(message, context, kinds)
     outcomes: list[MentionOutcome] = []
     texts: list[MentionOutcome] = []
     first_owner: dict[tuple[str, Span, str], int] = {}
     resolved: dict[Mention, MentionOutcome] = {}  # a pasted log may repeat one mention a thousand times
     is_partial = cache(context.is_partial)  # checks all files
-    code = code_ranges(message) if any(sign in message for sign in (*SIGNS, "#")) else CodeRanges()
-    words = words_in_code(message, mentions, code)
-    context = replace(context, question=strip_mentions(message, [m for m in mentions if m.start not in words]))
-    for mention in mentions:
+    context = replace(context, question=message.question)
+    for mention in message.mentions:
         context.token.check()
         kind = kinds.get(mention.kind)
         if kind is None:
             continue
         mention = replace(mention, kind=kind.name)
-        place = words.get(mention.start, "")
+        place = message.lookalikes.get(mention.start, "")
         if place and kind.keyword:
             texts.append(keyword_as_text(mention, place))
             continue
@@ -128,19 +147,19 @@ def resolve_message(
                 outcome = apply_anchor(outcome, context.anchors, context)
             resolved[key] = outcome
         outcome = _shift(resolved[key], mention.start)
-        if place or not _is_mention(message, outcome):
+        if place or not _is_mention(message.text, outcome):
             texts += path_as_text(outcome, place, context)
             continue
         if (outcome.status == "unresolved" or kind.argument_type in _SYMBOL_ARGUMENTS) and is_partial():
             outcome = replace(outcome, reason=f"{outcome.reason} {INDEXING_NOTE}".strip())
         outcomes.append(_assign_items(outcome, len(outcomes), first_owner, outcomes))
-    for mention, place in doubtful_mentions(message, code, kinds.keywords()):
+    for mention, place in doubtful_mentions(message.text, message.code, kinds.keywords()):
         outcome = _resolve_one(kinds.kinds[mention.kind], mention, context)
         texts += path_as_text(outcome, place, context)
-    texts += hash_words(message, code)
+    texts += hash_words(message.text, message.code)
     if context.anchors is not None:
         context.anchors.retain({o.mention.text for o in outcomes if o.mention.kind in ANCHORED_KINDS})
-    return Resolution(tuple(outcomes), tuple(texts))
+    return Resolution(message, tuple(outcomes), tuple(texts))
 
 
 def has_location_mentions(mentions: Sequence[Mention]) -> bool:

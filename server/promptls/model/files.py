@@ -1,6 +1,8 @@
-"""Workspace roots, file entries of the index, and file texts."""
+"""Workspace roots, file entries of the index, and file texts; and recognition of prompt documents."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from msgspec import Struct
 
@@ -51,3 +53,20 @@ class FileText(Struct, frozen=True):
     def slice(self, span: Span) -> str:
         """Return the lines of a span, joined by line feeds."""
         return "\n".join(self.lines[span.start : span.end])
+
+
+PROMPT_LANGUAGE = "promptls"
+"""LSP language ID of prompt documents."""
+PROMPT_SUFFIX = ".prompt.md"
+"""File name suffix of prompt documents; Markdown, so that editors without the language ID highlight them."""
+
+
+def is_prompt_document(name: str, language: str = "", extra_languages: Collection[str] = ()) -> bool:
+    """Return whether a document is a prompt document.
+
+    Args:
+        name: URI or path of the document.
+        language: LSP language ID, "" if unknown.
+        extra_languages: Language IDs that the setting `documents.languages` adds.
+    """
+    return language == PROMPT_LANGUAGE or language in extra_languages or name.endswith(PROMPT_SUFFIX)

@@ -73,10 +73,6 @@ class Outline(Struct, frozen=True, array_like=True):
     problem: str = ""  # why the grammar was not used in full ("timed out after 1 s", …)
     doc: str = ""  # first paragraph of the file's own documentation on one line, at most 400 characters
 
-    def reference_lines(self) -> Iterator[tuple[str, int]]:
-        """Yield (name, line) of each reference, in document order."""
-        return iter_reference_lines(self.refs, self.ref_names)
-
     def references(self) -> Iterator[Reference]:
         """Yield each reference, in document order."""
         return iter_references(self.refs, self.ref_names, self.identifiers)
@@ -84,13 +80,6 @@ class Outline(Struct, frozen=True, array_like=True):
     def variables(self) -> Iterator[tuple[str, str, int]]:
         """Yield (variable, type, line) of declarations; the type is as written, "A()" for the result of calling A."""
         return iter_variables(self.variable_types, self.identifiers)
-
-
-def iter_reference_lines(refs: bytes, names: tuple[str, ...]) -> Iterator[tuple[str, int]]:
-    """Decode the (name, line) pairs of `Outline.refs`."""
-    numbers = array("I", refs)
-    for i in range(0, len(numbers), 3):
-        yield names[numbers[i]], numbers[i + 1]
 
 
 def iter_references(refs: bytes, names: tuple[str, ...], identifiers: tuple[str, ...]) -> Iterator[Reference]:

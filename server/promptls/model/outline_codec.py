@@ -18,7 +18,6 @@ from promptls.model.outline import (
     Outline,
     Reference,
     Symbol,
-    iter_reference_lines,
     iter_references,
     iter_variables,
 )
@@ -270,10 +269,6 @@ class OutlineView:
         if self._first_chunks is None:
             self._first_chunks = {chunk.symbol: i for i, chunk in reversed([*enumerate(self.chunks)])}
         return self._first_chunks.get(symbol, -1)
-
-    def reference_lines(self) -> Iterator[tuple[str, int]]:
-        """Yield (name, line) of each reference, in document order."""
-        return iter_reference_lines(self.refs, self.ref_names)
 
     def references(self) -> Iterator[Reference]:
         """Yield each reference, in document order."""

@@ -6,7 +6,7 @@ outside of fences, and that text is written by promptls or by the user.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from msgspec import Struct
@@ -26,14 +26,12 @@ from promptls.prompt.layouts import (
     default_layout,
 )
 from promptls.prompt.packing.pack import OmittedItem, PackedItem, PackResult
-from promptls.prompt.packing.packer import REFERENCE
-from promptls.prompt.packing.parts import Part, allot_tokens, render_parts, sources_of
+from promptls.prompt.packing.packer import REFERENCE, Part, allot_tokens, render_parts, sources_of
 from promptls.prompt.rendering import fences
 from promptls.prompt.rendering.renderer import SEPARATOR, Renderer
 from promptls.prompt.sanitize import clean
 from promptls.prompt.tokens import Counter
 from promptls.prompt.variants import VARIANTS
-from promptls.prompt.warning_texts import dropped_warnings, encoding_warnings, sanitizer_warnings
 
 NO_METADATA = PromptMetadata()
 OUTPUTS = ("context", "messages", "text")
@@ -131,13 +129,14 @@ def assemble(
     layout: Layout = default_layout,
     metadata: PromptMetadata = NO_METADATA,
     empty_text: str = "",
+    map_text: str = "",
     index_completeness: float = 1.0,
     boundary_key: bytes | None = None,
 ) -> AssembledPrompt:
     """Assemble the prompt for a message, at most `budget` tokens.
 
     The blocks should be packed with the budget that `frame_tokens` leaves.  If the prompt is still too long, because
-    counts are estimates or the budget differs, it is reduced: implicit blocks, earlier turns, sections, explicit
+    counts are estimates or the budget differs, it is reduced: the map, implicit blocks, earlier turns, sections, explicit
     blocks, and the frame, in this order.
 
     Args:
@@ -152,6 +151,7 @@ def assemble(
         layout: the layout function.
         metadata: facts that the layout may show.
         empty_text: the notice of a prompt without blocks; by default it gives the reason.
+        map_text: list of regions that are not shown; it is left out first.
         index_completeness: share of the workspace that is indexed, 0 to 1.
         boundary_key: prompts with the same key share their boundary; by default, all of this process do.
 
@@ -165,7 +165,7 @@ def assemble(
     if needed > budget:
         raise BudgetTooSmall(needed, budget)
     notice = empty_text or _empty_notice(packed, budget, index_completeness)
-    state = _State(replace(content, items=packed.items, empty_notice=notice))
+    state = _State(replace(content, items=packed.items, empty_notice=notice, map=map_text))
     while True:
         # First with the specimen: the content of a prompt must not depend on the boundary.
         tokens = _count(_lay_out(state.content, layout, fences.SPECIMEN, renderer), output, counter)
@@ -239,7 +239,7 @@ def _fence(
     content: PromptContent, layout: Layout, renderer: Renderer, budget: int, boundary_key: bytes | None
 ) -> tuple[Chat, int, str]:
     """Return the messages with a boundary, their tokens, and it; a boundary that exceeds the budget is drawn again."""
-    texts = [section.text for section in content.sections] + [turn.content for turn in content.history]
+    texts = [content.map, *(section.text for section in content.sections), *(turn.content for turn in content.history)]
     for packed in content.items:
         texts += [packed.rendered.body, renderer.label(packed.rendered.item.path), packed.rendered.item.symbol]
     chat, tokens, boundary = [], budget + 1, ""
@@ -260,7 +260,13 @@ def _cacheable_characters(
     explicit = tuple(packed for packed in content.items if packed.explicit)
     sections = tuple(section for section in content.sections if section.placement == "context")
     other = replace(
-        content, message="another question", items=explicit, sections=sections, empty_notice="", metadata=NO_METADATA
+        content,
+        message="another question",
+        items=explicit,
+        sections=sections,
+        empty_notice="",
+        map="",
+        metadata=NO_METADATA,
     )
     rest = _join(_lay_out(other, layout, boundary, renderer)[-1][1])
     pairs = enumerate(zip(messages[-1].content, rest, strict=False))
@@ -310,6 +316,8 @@ def _section_tokens(chat: Chat, total: int, counter: Counter) -> dict[str, int]:
 def _reduce(state: _State, excess: int) -> _State:
     """Reduce the content of lowest priority by about `excess` tokens, or remove it."""
     content = state.content
+    if content.map:
+        return replace(state, content=replace(content, map=""))
     implicit = [packed for packed in content.items if not packed.explicit]
     if implicit:
         lowest = max(implicit, key=lambda packed: packed.worst_part.rank)
@@ -383,3 +391,44 @@ def _replace_item(state: _State, packed: PackedItem, new: Sequence[PackedItem]) 
     at = state.content.items.index(packed)
     items = (*state.content.items[:at], *new, *state.content.items[at + 1 :])
     return replace(state, content=replace(state.content, items=items))
+
+
+# ---------------------------------------------------------------- warning texts
+
+
+def dropped_warnings(dropped: Sequence[str], budget: int) -> Iterator[str]:
+    """Yield a warning about the sections and turns that did not fit."""
+    labels = {"task": "the task of the recipe", "history": "earlier turns"}
+    names = ", ".join(labels.get(name, f"the section {name}") for name in dict.fromkeys(dropped))
+    if names:
+        yield f"The budget of {budget:,} tokens leaves no room for {names}; increase it to include them."
+
+
+def encoding_warnings(blocks: Sequence[PackedItem], renderer: Renderer) -> Iterator[str]:
+    """Yield a warning for each file of which some characters may be wrong."""
+    notes = {b.rendered.item.path: b.forms.file.encoding_note for b in blocks if b.rendered.spans and b.forms.file}
+    for path, note in notes.items():
+        if note:
+            yield f"{renderer.label(path)} {note}; save it as UTF-8."
+
+
+def sanitizer_warnings(blocks: Sequence[PackedItem], renderer: Renderer) -> Iterator[str]:
+    """Yield one warning per file and class of finding: secrets, invisible characters, injections."""
+    secrets: dict[str, dict[str, int]] = {}
+    invisible: dict[str, dict[str, int]] = {}
+    injections: dict[str, dict[str, int]] = {}
+    for packed in blocks:
+        block, forms = packed.rendered, packed.forms
+        findings = [(secrets if f.secret else invisible, f) for f in forms.findings(block)]
+        findings += [(injections, f) for f in forms.injections(block)]
+        for by_path, finding in findings:
+            counts = by_path.setdefault(block.item.path, {})
+            counts[finding.name] = counts.get(finding.name, 0) + 1
+    for prefix, by_path in (
+        ("redacted", secrets),
+        ("made visible", invisible),
+        ("reads like instructions", injections),
+    ):
+        for path in sorted(by_path):
+            names = ", ".join(f"{n} x {name}" for name, n in sorted(by_path[path].items()))
+            yield f"{prefix} in {renderer.label(path)}: {names}"

@@ -1,6 +1,6 @@
 """The prompt pipeline: builds a prompt within its budget from a message and a snapshot.
 
-mentions → intent → task → retrieval → threshold → deduplication → sections → packing → assembly.  Stages exchange
+mentions → intent → task → retrieval → threshold → deduplication → sections → packing → map → assembly.  Stages exchange
 frozen values, and each adds its counts and its duration to the trace.  The profile selects stages and constants.
 Explicit context has priority over the items of a task, and these over retrieved items.  Synchronous; cancellation is
 checked between stages.
@@ -17,22 +17,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.extent import find_mentions
-from promptls.mentions.outcomes.text import text_warnings
+from promptls.mentions.lookalikes import text_warnings
 from promptls.mentions.registry import registry
-from promptls.mentions.resolve import Resolution, collect_items, resolve_message
-from promptls.mentions.syntax.grammar import strip_mentions
-from promptls.model import Item, Mention, MentionOutcome, Span
+from promptls.mentions.resolve import ParsedMessage, Resolution, collect_items, parse_message, resolve_message
+from promptls.model import Item, MentionOutcome, Span
 from promptls.prompt.assemble import AssembledPrompt, BudgetTooSmall, assemble, frame_tokens
 from promptls.prompt.context import explicit, implicit, team_context
 from promptls.prompt.context.history import redact_turns, select_turns
 from promptls.prompt.context.implicit import Candidates
 from promptls.prompt.context.query_understanding import QueryUnderstanding, understand_query
+from promptls.prompt.context.selection import CERTAIN_SCORE, Selection, SelectionReport, select_regions
 from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Layout, Message, PromptMetadata, Section, message_only_layout
 from promptls.prompt.options import PromptOptions
 from promptls.prompt.packing.pack import ALREADY_INCLUDED, OmittedItem, PackResult, pack
 from promptls.prompt.packing.rank import DroppedItem, split_by_threshold
+from promptls.prompt.region_list import list_regions
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.rendering.spans import subtract_spans
 from promptls.prompt.sanitize import message_warnings
@@ -44,6 +44,7 @@ from promptls.prompt.tasks.long_log import contains_log, shorten_log
 from promptls.prompt.tasks.select import task_context
 from promptls.prompt.tasks.types import TaskContext, TaskRequest
 from promptls.prompt.tokens import Counter
+from promptls.retrieval.query import Query, parse_query
 
 MAX_OMITTED = 50
 """Maximum number of omitted items in a result."""
@@ -55,6 +56,10 @@ SAFETY_TOKENS = 64
 """Maximum difference between the tokens of a message alone and those in a prompt."""
 MAX_ANALYZED_CHARACTERS = 100_000
 """Maximum number of characters of a question that are analyzed and searched for, about 0.5 s; the prompt has all."""
+MAP_SHARE, MAX_MAP_TOKENS, MIN_MAP_TOKENS = 0.08, 640, 80
+"""Share of the budget of the list of regions that are not shown, and its tokens: about 40 regions, and at least five."""
+MAP_FRAME_TOKENS = 60
+"""Tokens of the fence and the introduction of this list."""
 MESSAGE_SHARE = 0.5
 """Share of the budget above which the log in a message is shortened."""
 
@@ -76,9 +81,15 @@ class BuildResult(Struct, frozen=True):
     dropped_count: int  # number of items that the budget left out
     mentions: tuple[MentionOutcome, ...]
     intent: Intent
+    selection: SelectionReport | None  # of the language model that chose the code
     stages: tuple[TraceStage, ...]
     trace_line: str
     warnings: tuple[str, ...]
+
+    @property
+    def was_truncated(self) -> bool:
+        """True if an item is left out, or a mention is only partly shown."""
+        return self.dropped_count > 0 or any(outcome.status == "partial" for outcome in self.mentions)
 
 
 class _Trace:
@@ -97,15 +108,9 @@ class _Trace:
 
 
 def build(
-    message: str,
-    options: PromptOptions,
-    context: ResolveContext,
-    mentions: Sequence[Mention] | None = None,
-    resolution: Resolution | None = None,
+    parsed: ParsedMessage, options: PromptOptions, context: ResolveContext, resolution: Resolution | None = None
 ) -> BuildResult:
-    """Build the prompt for a message.
-
-    `mentions` are those of the message if it is parsed already, and `resolution` has their outcomes if known.
+    """Build the prompt for a parsed message; `resolution` has the outcomes of its mentions if they are known.
 
     Raises:
         Cancelled: the request was cancelled.
@@ -120,14 +125,13 @@ def build(
         line_numbers=options.line_numbers,
     )
 
-    original = message
-    message, log_warnings = fit_message(message, options.budget, counter)
+    message, log_warnings = fit_message(parsed.text, options.budget, counter)
     if counter.count(message) > options.budget + SAFETY_TOKENS:  # most of the time would be spent in vain
-        layout, output = profile.layout, options.output
-        raise BudgetTooSmall(frame_tokens(message, options.variant, output, counter, layout=layout), options.budget)
+        frame = frame_tokens(message, options.variant, options.output, counter, layout=profile.layout)
+        raise BudgetTooSmall(max(frame, counter.count(message)), options.budget)  # a context has no message
 
     with trace.stage("mentions", 0) as count:
-        resolution = resolution or resolve_message(original, context, mentions=mentions)
+        resolution = resolution or resolve_message(parsed, context)
         outcomes = resolution.outcomes
         active_items, active_warnings = explicit.active_context(message, context)
         recipe_items, recipe_warnings = explicit.recipe_items(options.recipe_mentions, context, len(outcomes))
@@ -137,8 +141,7 @@ def build(
     token.check()
 
     with trace.stage("intent", 0) as count:
-        in_question = [o.mention for o in outcomes] if message == original else find_mentions(message, context)
-        question = strip_mentions(message, in_question)
+        question = resolution.question if message == parsed.text else parse_message(message, context).question
         earlier = earlier_question(question, options.history, context) if profile.gathering.by_task else ""
         question = analyzed_text(question)
         understanding = understand_query(analyzed_text(message), question, options, context, earlier)
@@ -151,7 +154,7 @@ def build(
         with trace.stage("task", len(explicit_items)) as count:
             task = task_context(
                 TaskRequest(
-                    original, question, intent, outcomes, explicit_items, options.recipe, options.history, context
+                    parsed.text, question, intent, outcomes, explicit_items, options.recipe, options.history, context
                 )
             )
             count.append(len(task.items))
@@ -162,6 +165,15 @@ def build(
     layout = message_only_layout if message_only else profile.layout
 
     candidates, retrieved = _retrieve(understanding, question, explicit_items, task, options, context, trace)
+    selection = Selection()
+    if profile.gathering.by_task and task.retrieval != "none" and options.asks_model:
+        with trace.stage("selection", len(retrieved)) as count:
+            search = partial(_search, max_items=implicit.max_candidates(profile, options.budget), context=context)
+            selection = select_regions(message, intent.query, explicit_items, retrieved, options, context, search)
+            if selection.report is not None:
+                chosen = implicit.read_items(selection.items, context, scored=True)
+                candidates = implicit.prepend(chosen, implicit.keep_from(candidates, CERTAIN_SCORE))
+            count.append(len(selection.items))
     team = team_context.finish(pending_team, candidates, context)
 
     with trace.stage("sections", 0) as count:
@@ -212,6 +224,13 @@ def build(
         count.append(len(packed.items))
     token.check()
 
+    with trace.stage("map", len(retrieved)) as count:
+        left = options.budget - frame - sum(block.rendered.tokens for block in packed.items)
+        shows_map = profile.gathering.by_task and not message_only and not profile.hooks.layout and candidates.items
+        region_map = _region_map(retrieved, packed, intent.query, left, options, context) if shows_map else ""
+        count.append(region_map.count("\n"))
+    token.check()
+
     with trace.stage("assemble", len(packed.items)) as count:
         assembled = assemble(
             message,
@@ -225,6 +244,7 @@ def build(
             layout=layout,
             metadata=replace(metadata, omitted_count=len(_over_budget(packed.omitted))),
             empty_text=_nothing_relevant(candidates, options),
+            map_text=region_map,
             index_completeness=options.index_completeness,
             boundary_key=options.boundary_key,
         )
@@ -238,6 +258,7 @@ def build(
         len(omitted),
         tuple(explicit.final_outcome(outcome, assembled, unreadable, packing_candidates) for outcome in outcomes),
         intent,
+        selection.report,
         tuple(trace.stages),
         trace_line(trace.stages, assembled.tokens_used, max((d.item.score for d in below), default=None)),
         (
@@ -250,6 +271,7 @@ def build(
             *recipe_warnings,
             *history_warnings,
             *understanding.warnings,
+            *selection.warnings,
             *team.warnings,
             *gathered.warnings,
             *assembled.warnings,
@@ -336,6 +358,28 @@ def _retrieve(
     return candidates, [*(r.item for r in first.items), *retrieved]
 
 
+def _region_map(
+    retrieved: Sequence[Item],
+    packed: PackResult,
+    query: Query,
+    left: int,
+    options: PromptOptions,
+    context: ResolveContext,
+) -> str:
+    """Return the list of the next regions, which the prompt does not show, within its share of what is left."""
+    budget = min(int(MAP_SHARE * options.budget), MAX_MAP_TOKENS, left) - MAP_FRAME_TOKENS
+    if budget < MIN_MAP_TOKENS:
+        return ""
+    shown = _shown_spans(packed)
+    rest = [item for item in retrieved if subtract_spans([item.span], sorted(shown.get(item.path, ())))]
+    return list_regions(rest, query, context.sources, options.counter, budget).text
+
+
+def _search(text: str, max_items: int, context: ResolveContext) -> Sequence[Item]:
+    """Return the ranking for a query of a language model."""
+    return implicit.retrieve_items(parse_query(text), (), context, max_items)
+
+
 def _nothing_relevant(candidates: Candidates, options: PromptOptions) -> str:
     """Return the notice of a prompt without code because no score reaches the threshold; "" if there is another reason."""
     if candidates.items or not candidates.below or options.index_completeness < 1:
@@ -371,10 +415,16 @@ def _shown_text(packed: PackResult, renderer: Renderer) -> dict[str, str]:
 
 def _not_shown(dropped: Sequence[DroppedItem], packed: PackResult) -> list[DroppedItem]:
     """Return the dropped items of which no packed item shows all lines."""
+    shown = _shown_spans(packed)
+    return [d for d in dropped if d.item.path not in shown or subtract_spans([d.item.span], sorted(shown[d.item.path]))]
+
+
+def _shown_spans(packed: PackResult) -> dict[str, list[Span]]:
+    """Return the lines that the prompt shows, by path."""
     shown: dict[str, list[Span]] = {}
     for block in packed.items:
         shown.setdefault(block.rendered.item.path, []).extend(block.rendered.spans)
-    return [d for d in dropped if d.item.path not in shown or subtract_spans([d.item.span], sorted(shown[d.item.path]))]
+    return shown
 
 
 def _over_budget(omitted: Sequence[OmittedItem]) -> tuple[OmittedItem, ...]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.resolve import Resolution, collect_items, resolve_message
+from promptls.mentions.resolve import ParsedMessage, Resolution, collect_items, resolve_message
 from promptls.model import Item, MentionOutcome
 from promptls.prompt.assemble import BudgetTooSmall, PromptItem, assemble, frame_tokens
 from promptls.prompt.build import HISTORY_SHARE, build
@@ -31,7 +31,7 @@ ITEM_TOKENS = 40
 class DryRun(Struct, frozen=True):
     """A message with the items of its mentions, without retrieval."""
 
-    message: str
+    message: ParsedMessage
     options: PromptOptions
     resolved: tuple[MentionOutcome, ...]  # as returned by the resolvers
     mentions: tuple[MentionOutcome, ...]  # with the status in the prompt
@@ -40,11 +40,11 @@ class DryRun(Struct, frozen=True):
     tokens_used: int  # by the message and the items of its mentions
     needed: int  # tokens of all items in full, 0 if they may not fit
     exact: bool  # whether the outcomes are those of the built prompt
-    texts: tuple[MentionOutcome, ...] = ()  # what only resembles a mention
+    texts: tuple[MentionOutcome, ...] = ()  # of lookalikes
 
 
 def dry_run(
-    message: str,
+    message: ParsedMessage,
     context: ResolveContext,
     options: PromptOptions,
     previous: DryRun | None = None,
@@ -56,7 +56,7 @@ def dry_run(
     No language model is asked.
 
     Args:
-        message: the message.
+        message: the parsed message.
         context: the sources and services of the request.
         options: the options of the prompt.
         previous: the run for an earlier text of the message on the same snapshot.  If the mentions are the same apart
@@ -66,16 +66,16 @@ def dry_run(
     counter = options.counter
     resolution = resolve_message(message, context)
     outcomes = resolution.outcomes
-    active = tuple(explicit.active_context(message, context)[0])
+    active = tuple(explicit.active_context(message.text, context)[0])
     metadata = PromptMetadata(budget=options.budget, unresolved=explicit.unresolved_mentions(outcomes))
     layout = options.profile.layout
-    frame = frame_tokens(message, options.variant, options.output, counter, layout=layout, metadata=metadata)
+    frame = frame_tokens(message.text, options.variant, options.output, counter, layout=layout, metadata=metadata)
     room = _certain_room(frame, options)
     if previous is not None and _are_same(previous, outcomes, active, options):
         moved = [replace(old, mention=o.mention) for old, o in zip(previous.mentions, outcomes, strict=True)]
-        is_exact = previous.exact and (previous.message == message or 0 < previous.needed <= room)
+        is_exact = previous.exact and (previous.message.text == message.text or 0 < previous.needed <= room)
         if is_exact or not exact:
-            used = previous.tokens_used + counter.count(message) - counter.count(previous.message)
+            used = previous.tokens_used + counter.count(message.text) - counter.count(previous.message.text)
             return replace(
                 previous,
                 message=message,
@@ -91,9 +91,9 @@ def dry_run(
     needed = sum(_full_tokens(candidate) + ITEM_TOKENS for candidate in candidates)
     fits = needed <= room
     if not fits and (exact or frame >= options.budget):
-        return _built(message, resolution, active, frame, options, context)
+        return _built(resolution, active, frame, options, context)
     packed = pack(candidates, [], room if fits else options.budget - frame)
-    assembled = assemble(message, packed, budget=options.budget, renderer=renderer, layout=layout)
+    assembled = assemble(message.text, packed, budget=options.budget, renderer=renderer, layout=layout)
     final = tuple(explicit.final_outcome(outcome, assembled, unreadable, candidates) for outcome in outcomes)
     used = assembled.tokens_used
     needed = max(needed, 1) if fits else 0
@@ -124,7 +124,6 @@ def _are_same(
 
 
 def _built(
-    message: str,
     resolution: Resolution,
     active: tuple[Item, ...],
     frame: int,
@@ -132,8 +131,9 @@ def _built(
     context: ResolveContext,
 ) -> DryRun:
     """Return the outcomes of the built prompt; nothing is in it if the message alone exceeds the budget."""
+    message = resolution.message
     try:
-        result = build(message, replace(options, language_model=None), context, resolution=resolution)
+        result = build(message, replace(options, language_model=None), context, resolution)
     except BudgetTooSmall as error:
         reason = f"The message alone needs {error.needed:,} tokens; the budget is {error.budget:,}."
         final = tuple(

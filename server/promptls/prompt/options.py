@@ -27,6 +27,8 @@ from promptls.prompt.variants import VARIANTS
 from promptls.settings import SectionSettings, Settings, config_file
 
 FILLS = ("relevant", "full")
+
+SELECTIONS = ("auto", "model", "ranker")
 """Valid values of `budget.fill`."""
 
 
@@ -36,6 +38,7 @@ class RequestOptions(Struct, frozen=True):
     profile: str | None = None
     variant: str | None = None
     output: str = "text"
+    selection: str | None = None
     budget: BudgetRequest = BudgetRequest()
     sections: Mapping[str, bool] = {}  # switched on or off, "retrieval" included
     history: tuple[Message, ...] = ()
@@ -71,9 +74,15 @@ class PromptOptions(Struct, frozen=True, kw_only=True):
     fill: str  # one of FILLS
     templates: InstructionTemplates  # of the section "instructions"
     language_model: LanguageModel | Problem | None
+    selection: str  # one of SELECTIONS: who chooses the retrieved code
     index_completeness: float  # share of the workspace that is indexed, 0 to 1
     boundary_key: bytes | None  # of the fences; None: random for each process
     warnings: tuple[str, ...]
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether a language model is to choose the code, even if the configured one is not available."""
+        return self.selection == "model" or (self.selection == "auto" and self.language_model is not None)
 
     def includes(self, section: str) -> bool:
         """Return whether a section may be in the prompt."""
@@ -115,6 +124,7 @@ def resolve_options(
         fill=fill,
         templates=load_instruction_templates(config_file().parent / "instructions"),
         language_model=language_model,
+        selection=_one_of("selection", request.selection or settings.retrieval.selection, SELECTIONS),
         index_completeness=index_completeness,
         boundary_key=boundary_key,
         warnings=(*budget.warnings, *recipe.warnings),

@@ -13,9 +13,11 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from promptls import git
-from promptls.knowledge import project, rules, team
-from promptls.knowledge.memory import relevant_entries
+from promptls.git.history_cache import freshness_warning
+from promptls.knowledge import code_owners, rule_files
+from promptls.knowledge.memory_requests import relevant_entries
+from promptls.knowledge.project import project_overview
+from promptls.knowledge.project.facts import ProjectFacts
 from promptls.mentions.context import ResolveContext
 from promptls.model import Problem, SectionEntry
 from promptls.prompt.instructions import render_instructions, render_response_format
@@ -167,7 +169,7 @@ def _format(section: SectionContext) -> SectionNotes:
 
 def _rules(section: SectionContext) -> SectionNotes:
     """Rules that apply to the files in the prompt, except rule files that are mentioned as a whole."""
-    collected = rules.collect_rules(section.context.sources, section.files)
+    collected = rule_files.collect_rules(section.context.sources, section.files)
     full_files = {section.context.snapshot.label(path) for path in section.full_files}
     notes = [(note, rule.path) for rule in collected.active for note in rule.entries if note.source not in full_files]
     return SectionNotes(tuple(note for note, _ in notes), collected.problems, tuple(path for _, path in notes))
@@ -189,18 +191,20 @@ def _memory(section: SectionContext) -> SectionNotes:
 def _architecture(section: SectionContext) -> SectionNotes:
     """Facts about the projects, if the question is about the architecture or the whole project."""
     if _is_about_project(section):
-        return SectionNotes(project.project_entries(_project_facts(section)), tuple(_freshness_problems(section)))
+        return SectionNotes(
+            project_overview.project_entries(_project_facts(section)), tuple(_freshness_problems(section))
+        )
     is_narrow = section.intent.has_mentions or not _is_architectural(section)
     return SectionNotes() if is_narrow else architecture_section(section)
 
 
 def architecture_section(section: SectionContext) -> SectionNotes:
     """Return facts about the projects, for any question."""
-    notes = project.architecture_entries(_project_facts(section), _topics(section), section.files)
+    notes = project_overview.architecture_entries(_project_facts(section), _topics(section), section.files)
     return SectionNotes(notes, tuple(_freshness_problems(section)))
 
 
-def _project_facts(section: SectionContext) -> tuple[project.ProjectFacts, ...]:
+def _project_facts(section: SectionContext) -> tuple[ProjectFacts, ...]:
     return section.context.services.projects.get(section.context.sources, section.context.index_complete)
 
 
@@ -219,7 +223,7 @@ def _is_architectural(section: SectionContext) -> bool:
 def _freshness_problems(section: SectionContext) -> Iterator[Problem]:
     """Yield a problem for each root whose working tree is behind its upstream."""
     for root in section.context.snapshot.roots:
-        note = git.freshness_warning(section.context.services.git_history.freshness(root.path))
+        note = freshness_warning(section.context.services.git_history.freshness(root.path))
         if note is not None:
             yield Problem(note.text)
 
@@ -233,7 +237,7 @@ def _overview(section: SectionContext) -> SectionNotes:
     if not general and not (section.intent.about_codebase and section.retrieval_empty):
         return SectionNotes()
     facts = () if general or _is_architectural(section) else _project_facts(section)
-    return SectionNotes(project.overview_entries(section.context.sources, facts))
+    return SectionNotes(project_overview.overview_entries(section.context.sources, facts))
 
 
 def _team(section: SectionContext) -> SectionNotes:
@@ -241,9 +245,9 @@ def _team(section: SectionContext) -> SectionNotes:
     snapshot, sources = section.context.snapshot, section.context.sources
     histories = section.context.services.git_history.histories([root.path for root in snapshot.roots])
     problems = [history.problem for history in histories if history.problem is not None]
-    people, invalid = team.load_people(sources)
-    owners = team.load_codeowners(sources)
-    notes = team.team_entries(snapshot, histories, owners, section.files, time.time(), people)
+    people, invalid = code_owners.load_people(sources)
+    owners = code_owners.load_codeowners(sources)
+    notes = code_owners.team_entries(snapshot, histories, owners, section.files, time.time(), people)
     return SectionNotes(notes, (*problems, *invalid))
 
 

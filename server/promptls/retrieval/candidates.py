@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct
@@ -16,10 +17,52 @@ from msgspec.structs import replace
 
 from promptls.index import IndexReader, OutlineRef, RowSelection, Snapshot
 from promptls.model import AnyOutline, Chunk, FileEntry, OutlineView, Span, Symbol
-from promptls.retrieval.file_name_features import file_name_features, is_auxiliary_for
 from promptls.retrieval.query import Query, is_identifier_style
 from promptls.retrieval.scorers import FirstStageScores, Floats, Numbers, fit_scale, top_indices
 from promptls.util.cancellation import check_each
+
+# The weights of the model were fitted with exactly these patterns, so changing them requires a new training.  All other
+# code uses `knowledge.project.file_kind`, which recognizes more test files.
+_AUXILIARY = re.compile(
+    r"(^|/)(tests?|testing|testdata|specs?|__tests__|__mocks__|examples?|samples?|demos?|docs?|vendor|third_party"
+    r"|deps|locales?|fixtures?|benchmarks?|benches)(/|$)"
+    r"|(^|/)(test_|conftest)[^/]*$|_test\.\w+$|_spec\.\w+$|\.(test|spec|stories|d)\.\w+$|Tests?\.(java|cs|kt|swift|scala)$"
+    r"|\.(md|mdx|rst|txt|adoc|json|jsonc|ya?ml|toml|ini|cfg|html?|css|scss|less|svg|xml|csv|lock)$|(^|/)CHANGE"
+)
+_TEST = re.compile(
+    r"(^|/)(tests?|testing|testdata|specs?|__tests__|__mocks__)(/|$)|(^|/)(test_|conftest)[^/]*$|_test\.\w+$"
+    r"|_spec\.\w+$|\.(test|spec)\.\w+$|Tests?\.(java|cs|kt|swift|scala)$"
+)
+_DOCS = re.compile(r"\.(md|mdx|rst|txt|adoc)$|(^|/)(docs?|CHANGE\w*)(/|$)", re.I)
+_TEST_TOPIC = re.compile(r"(^|/)(tests?|testing|specs?|__tests__)(/|$)|test", re.I)
+
+
+class FileNameFeatures(Struct, frozen=True):
+    """Features of a file that depend on its name alone."""
+
+    is_auxiliary: bool  # tests, examples, data and documents, which rarely answer questions about code
+    is_test: bool
+    is_docs: bool
+
+
+@lru_cache(maxsize=1 << 14)
+def file_name_features(name: str) -> FileNameFeatures:
+    """Return the features of a file name relative to its root; cached, because names recur in many questions."""
+    return FileNameFeatures(bool(_AUXILIARY.search(name)), bool(_TEST.search(name)), bool(_DOCS.search(name)))
+
+
+def is_auxiliary_for(name: str, query: Query) -> bool:
+    """Return true if the file is auxiliary and the question is not about such files."""
+    return file_name_features(name).is_auxiliary and not _is_topic(name, query)
+
+
+def _is_topic(name: str, query: Query) -> bool:
+    if query.about_tests and _TEST_TOPIC.search(name):
+        return True
+    if query.about_docs and _DOCS.search(name):
+        return True
+    return any(p.lower() in name.lower() for p in query.paths)
+
 
 MAX_WHOLE_LINES = 150
 """Maximum number of lines of a function that is shown as a whole when one of its chunks is a candidate."""
@@ -294,3 +337,66 @@ def _named_files(query: Query, snapshot: Snapshot) -> Iterable[tuple[str, float]
         for path in paths[:MAX_NAMED_FILES]:
             best[path] = max(best[path], len(paths) ** -0.5)
     return best.items()
+
+
+# Data rows and translations repeat words of a question, but seldom answer it.  The ranking model has no feature for
+# them, so their probability is reduced by a rule.
+DATA_FACTOR = 0.1
+"""Factor of the probability of data and translations that the question does not ask for."""
+
+_DATA = re.compile(
+    r"\.(csv|tsv|psv|jsonl|ndjson|geojson|topojson|dat|svg)$"
+    r"|(^|/)(fixtures?|test_?data|seeds?|samples?|datasets?|data)/(.*/)?[^/]*\.(json|ya?ml|xml|txt)$",
+    re.I,
+)
+_SQL_DATA = re.compile(r"(^|[/_.-])(seeds?|data|dump|inserts?|fixtures?|populate|samples?)([_.-]|\d|$)[^/]*$", re.I)
+"""Names of SQL files whose unnamed statements are rows; elsewhere they are rows beside definitions."""
+
+_LANGUAGE = r"(?!en\b)[a-z]{2}(?:[-_](?:r?[A-Za-z]{2}|[A-Z][a-z]{3}|\d{3}))?"
+_TRANSLATION = re.compile(
+    rf"(^|/)values-{_LANGUAGE}/[^/]*\.xml$"  # Android
+    rf"|(^|/){_LANGUAGE}\.lproj/"  # Apple
+    rf"|(^|/)(locales?|i18n|l10n|langs?|languages?|translations?|messages|po)/(.*/)?({_LANGUAGE}/.*|([^/]*[._-])?{_LANGUAGE})"
+    r"\.(json5?|ya?ml|po|properties|php|toml|ftl|xml|arb|strings)$"
+    rf"|[._-]{_LANGUAGE}\.(properties|resx|arb|xlf|xliff|po)$"
+    r"|\.(pot?|mo)$"
+)
+_ASKS_FOR_DATA = re.compile(
+    r"\b(seed\w*|fixtures?|samples?|inserts?|inserted|rows?|records?|csv|tsv|geojson|svg|dump|dataset\w*|test data)\b",
+    re.I,
+)
+_ASKS_FOR_TRANSLATION = re.compile(
+    r"\b(translat\w+|locali[sz]\w+|locales?|i18n|l10n|languages?|übersetz\w+|traduc\w+|traduz\w+)\b|翻译|翻訳|번역",
+    re.I,
+)
+
+
+def data_factors(query: Query, candidates: Sequence[Candidate]) -> Floats:
+    """Return float32[n]: `DATA_FACTOR` for data and translations that the question does not ask for, else 1."""
+    data, translation = not _ASKS_FOR_DATA.search(query.text), not _ASKS_FOR_TRANSLATION.search(query.text)
+    reduced = [
+        ((data and _is_data(candidate)) or (translation and is_translation(candidate.entry.name)))
+        and not candidate.by_path
+        for candidate in candidates
+    ]
+    return np.where(reduced, DATA_FACTOR, 1).astype(np.float32)
+
+
+def _is_data(candidate: Candidate) -> bool:
+    name = candidate.entry.name
+    if name[-4:].lower() == ".sql" and candidate.symbol is None:
+        outline = candidate.entry.outline
+        return bool(_SQL_DATA.search(name[:-4])) or (outline is not None and len(outline.symbols) > 0)
+    return is_data_file(name)
+
+
+@lru_cache(maxsize=1 << 14)
+def is_data_file(name: str) -> bool:
+    """Return whether a file, by its name, consists of data rows."""
+    return _DATA.search(name) is not None
+
+
+@lru_cache(maxsize=1 << 14)
+def is_translation(name: str) -> bool:
+    """Return whether a file, by its name, holds texts in another language than English."""
+    return _TRANSLATION.search(name) is not None

@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from promptls.util.cancellation import CancelSignal
+from promptls.util.cancellation import CancelToken
 from promptls.util.termination import cleanup_on_signal
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ def run_git(
     *,
     timeout_s: float,
     max_bytes: int | None = None,
-    token: CancelSignal | None = None,
+    token: CancelToken | None = None,
     data: bytes | None = None,
     capture_stderr: bool = False,
 ) -> GitResult:
@@ -136,7 +136,7 @@ def run_git(
 def _stop_when_due(
     process: subprocess.Popen[bytes],
     deadline: float,
-    token: CancelSignal | None,
+    token: CancelToken | None,
     stopped: threading.Event,
     done: threading.Event,
 ) -> None:

@@ -10,7 +10,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["parse_toml", "tomllib"]
+__all__ = ["MAX_LINE_CHARS", "parse_toml", "tomllib"]
 
 MAX_LINE_CHARS = 10_000
 """Maximum length of a line: the time for a dotted key grows with the square of its length."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from suite import (
     Session,
     check,
@@ -133,18 +135,36 @@ def preview_returns_to_the_question(session: Session) -> None:
     )
 
 
-@check("a prompt is sent to a terminal as pasted text, and to a registered consumer")
-def prompts_are_sent_to_consumers(session: Session) -> None:
+@check("a shell in a terminal executes no line of a prompt, it gets the path of a file")
+def prompts_are_not_typed_into_shells(session: Session) -> None:
+    for shell in ("sh", "bash"):
+        _send_to_shell(session, shell)
+
+
+def _send_to_shell(session: Session, shell: str) -> None:
     editor = session.open_code()
-    editor.command("terminal cat")
-    editor.type("<C-\\><C-n>")
+    marker = session.workspace / f"executed_by_{shell}"
+    (session.workspace / "shop/notes.py").write_text(f"# \x1b[201~\r\ntouch {marker}\n")
+    editor.command(f"terminal {shell}")
+    editor.wait("the shell has a prompt", lambda: editor.lua("return vim.fn.search('[$#] *$', 'nw') > 0"))
+    number = editor.lua("return vim.api.nvim_get_current_buf()")
     editor.lua("vim.cmd.buffer('cart.py')")
-    editor.command("Promptls build How is it rounded? @#rounded")
+    editor.command("Promptls build Why? @shop/notes.py")
     wait_preview(editor)
     editor.type("s")
-    editor.lua("vim.cmd.buffer('cat')")
-    editor.wait("the terminal shows the prompt", lambda: "How is it rounded?" in editor.screen.text())
+    editor.command(f"buffer {number}")
+    written = "return vim.fn.glob(vim.fn.fnamemodify(vim.fn.tempname(), ':h') .. '/*.md', true, true)"
+    paths = editor.wait("the prompt is in a file", lambda: editor.lua(written))
+    expect("touch" in Path(paths[-1]).read_text(), "the file has the prompt")
+    editor.lua(f"vim.fn.chansend(vim.b[{number}].terminal_job_id, '\\rtouch {marker}.end\\r')")
+    editor.wait("the shell is done", lambda: Path(f"{marker}.end").exists())
+    expect(not marker.exists(), f"{shell} executed no line of the prompt")
     editor.command("bwipeout!")
+
+
+@check("a prompt is sent to a registered consumer")
+def prompts_are_sent_to_consumers(session: Session) -> None:
+    editor = session.open_code()
     editor.lua("""
       require('promptls').register('test', {
         title = 'test',

@@ -24,7 +24,7 @@ def golden_messages_are_displayed(session: Session) -> None:
     expect(f"{count} golden messages displayed" in output, "all golden messages are displayed", output)
 
 
-@check("unit tests: options, arguments, positions, workspace roots, rendering, pasting", isolated=True)
+@check("unit tests: options, arguments, positions, workspace roots, rendering", isolated=True)
 def unit_tests_pass(session: Session) -> None:
     expect("unit tests passed" in session.run_headless(LUA / "units.lua"), "all unit tests ran")
 

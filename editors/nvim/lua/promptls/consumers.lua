@@ -91,7 +91,7 @@ local function newest_terminal()
 end
 
 M.register('terminal', {
-  title = 'the terminal (as pasted text)',
+  title = 'the terminal (as the path of a file)',
   available = function()
     return newest_terminal() ~= nil
   end,
@@ -100,10 +100,15 @@ M.register('terminal', {
     if not bufnr then
       return notify.info('No terminal is open.')
     end
-    -- Bracketed paste: a program does not interpret the text. Control characters are removed because one of them
-    -- could end the paste.
-    local plain = prompt:gsub('\r\n?', '\n'):gsub('[%z\1-\8\11-\31\127]', ''):gsub('\194[\128-\159]', '')
-    vim.fn.chansend(vim.b[bufnr].terminal_job_id, '\27[200~' .. plain .. '\27[201~')
+    -- The text of a prompt is never typed: it quotes files, and a shell would execute its lines. Neovim does not report
+    -- which program reads the terminal, nor whether the program has switched bracketed paste on. A path without a line
+    -- end does nothing until the user presses Enter.
+    local path = vim.fn.tempname() .. '.md'
+    if path:find('%c') or vim.fn.writefile(vim.split(prompt, '\n', { plain = true }), path) ~= 0 then
+      return notify.error(('Cannot write the prompt to %s. Set TMPDIR to another folder.'):format(vim.fn.strtrans(path)))
+    end
+    vim.fn.chansend(vim.b[bufnr].terminal_job_id, path .. ' ')
+    notify.info('The path of the prompt is in the terminal; the file is deleted when Neovim exits.')
   end,
 })
 

@@ -25,6 +25,7 @@
 ---@field profile? string Profile of the pipeline for requests that do not set one. Default: "default"
 ---@field threshold? number Minimum score of retrieved items, 0 to 1; null: the value of the profile. Default: null
 ---@field variant? string Instruction style for requests that do not set one: baseline, strict, citation or anti_prior. Default: ""
+---@field selection? 'auto'|'model'|'ranker' Who chooses the retrieved code: "ranker", "model" (the language model of languageModel), or "auto": the model where one is configured. Default: "auto"
 ---@field reranker? string Cross-encoder or late-interaction model that reorders the best regions: the absolute path of a folder with model.onnx and tokenizer.json, or the name of an installed fastembed model; empty: none. User settings only. Default: ""
 
 ---@class promptls.settings.Sections
@@ -51,7 +52,7 @@
 ---@field model? string Name of the model at the endpoint. User settings only. Default: ""
 ---@field key? string API key; prefer the environment variable. User settings only. Default: ""
 ---@field keyEnv? string Name of the environment variable with the API key. User settings only. Default: "PROMPTLS_API_KEY"
----@field timeoutS? number Total timeout in seconds, including the retry; then the prompt is built without the model. User settings only. Default: 5.0
+---@field timeoutS? number Total timeout in seconds for choosing code, including the retry; then the ranking chooses. User settings only. Default: 8.0
 ---@field proxy? string Proxy URL for the endpoint; proxy variables of the environment are ignored. User settings only. Default: ""
 ---@field sendCode? boolean Include code that is part of the question. User settings only. Default: false
 

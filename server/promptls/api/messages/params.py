@@ -137,6 +137,7 @@ class BuildPromptParams(Params, frozen=True):
     recipe: str | None = None
     arguments: dict[str, Any] = {}
     output: str = "text"
+    selection: Literal["auto", "model", "ranker"] | None = None
     sections: Sections = Sections()
     work_done_token: int | str | None = None
 
@@ -167,6 +168,35 @@ class SearchParams(Params, frozen=True):
     paths: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     group_by: Literal["none", "file"] = "none"
+
+
+class ListParams(Params, frozen=True):
+    """Params of promptls/list."""
+
+    query: str
+    paths: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    budget: Budget = Budget()
+    snippets: int = 0
+    first: int = 1
+    all_marked: bool = False
+
+
+class ReadParams(Params, frozen=True):
+    """Params of promptls/read."""
+
+    places: tuple[str, ...]
+    budget: Budget = Budget()
+    session: str = ""
+    again: bool = False
+
+
+class CallToolParams(Params, frozen=True):
+    """Params of promptls/callTool."""
+
+    name: str
+    arguments: dict[str, Any] = {}
+    session: str = ""
 
 
 class ReindexParams(Params, frozen=True):

@@ -6,8 +6,15 @@ import os
 import re
 from collections.abc import Sequence
 
+from promptls.api.messages.params import InvalidParams
 from promptls.index import Snapshot, is_file_path, match_globs
 from promptls.model import Root
+from promptls.util.cancellation import check_each
+
+MAX_GLOBS = 100
+"""Maximum number of globs of a search; more are lists of files."""
+MAX_GLOB_CHARACTERS = 10_000
+"""Maximum number of characters of all globs of a search, as many as 100 long paths have."""
 
 _WILDCARD = re.compile(r"[*?\[]")
 
@@ -16,9 +23,18 @@ def match_paths(snapshot: Snapshot, globs: Sequence[str]) -> list[str]:
     """Return the paths of the indexed files that match a glob, by default all, and no excluding glob ("!tests/").
 
     A glob is relative to any workspace folder, absolute, or starts with the name of a folder ("api:src/*.py").
+
+    Raises:
+        InvalidParams: There are too many globs, or they are too long.
+        Cancelled: The request is cancelled.
     """
+    if len(globs) > MAX_GLOBS or sum(map(len, globs)) > MAX_GLOB_CHARACTERS:
+        raise InvalidParams(
+            f"paths: at most {MAX_GLOBS} globs with {MAX_GLOB_CHARACTERS:,} characters; use folders or wildcards.",
+            "paths",
+        )
     names: dict[str, list[str]] = {root.path: [] for root in snapshot.roots}
-    for entry in snapshot.files.values():
+    for entry in check_each(snapshot.files.values()):
         if entry.root in names:
             names[entry.root].append(entry.name)
     excluding = [glob[1:] for glob in globs if glob.startswith("!")]

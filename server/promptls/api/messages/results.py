@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from promptls.api.messages.locations import encode_editor_location, uri_of
@@ -29,21 +30,41 @@ _COMPLETION_PATH = re.compile(r", (.+?):\d+(?: · |$)")
 def redact_result(result: Json, path: str = "") -> Json:
     """Redact secrets in all texts of a result, because clients may pass them to a language model.
 
+    The texts of one file are redacted together: a name and its value, or the lines of a key, may be different fields.
+
     Args:
         result: The result.
         path: Path of the file that the texts come from, "" if a nested object names it.
     """
-    match = _COMPLETION_PATH.search(str(result.get("detail", "")))
-    path = str(result.get("path") or (result.get("node") or {}).get("path") or (match and match[1]) or path)
-    return {key: _redact_value(key, value, path) for key, value in result.items()}
+    texts: dict[str, list[str]] = {}
+
+    def collect(text: str, path: str) -> str:
+        texts.setdefault(path, []).append(text)
+        return text
+
+    _map_texts("", result, path, collect)
+    redacted = {path: _redact_together(group, path) for path, group in texts.items()}
+    mapped: Json = _map_texts("", result, path, lambda _, path: next(redacted[path]))
+    return mapped
 
 
-def _redact_value(key: str, value: Any, path: str) -> Any:
+def _redact_together(texts: list[str], path: str) -> Iterator[str]:
+    lines = iter(redact("\n".join(texts), path)[0].split("\n"))
+    for text in texts:
+        yield "\n".join(islice(lines, text.count("\n") + 1))
+
+
+def _map_texts(key: str, value: Any, path: str, function: Callable[[str, str], str]) -> Any:
+    """Return a value with a function applied to each text and to the path of the file that it comes from."""
     if isinstance(value, str):
-        return value if key in _UNREDACTED else redact(value, path)[0]
-    if isinstance(value, dict):
-        return redact_result(value, path)
-    return [_redact_value(key, one, path) for one in value] if isinstance(value, list) else value
+        return value if key in _UNREDACTED else function(value, path)
+    if isinstance(value, list):
+        return [_map_texts(key, one, path, function) for one in value]
+    if not isinstance(value, dict):
+        return value
+    match = _COMPLETION_PATH.search(str(value.get("detail", "")))
+    path = str(value.get("path") or (value.get("node") or {}).get("path") or (match and match[1]) or path)
+    return {key: _map_texts(key, one, path, function) for key, one in value.items()}
 
 
 def encode_span(span: Span) -> Json:
@@ -115,7 +136,6 @@ def utf16_offsets(text: str) -> Callable[[int], int]:
 def _encode_mention(outcome: MentionOutcome, to_utf16: Callable[[int], int], snapshot: Snapshot) -> Json:
     mention = outcome.mention
     result: Json = {
-        "text": mention.text,
         "range": {"start": to_utf16(mention.start), "end": to_utf16(mention.end)},
         "kind": mention.kind,
         "status": outcome.status,
@@ -134,7 +154,7 @@ def _encode_mention(outcome: MentionOutcome, to_utf16: Callable[[int], int], sna
         result["anchor"] = outcome.anchor
     if outcome.suggestion:
         result["suggestion"] = outcome.suggestion
-    return result
+    return {"text": mention.text, **redact_result(result)}
 
 
 def encode_intent(intent: Intent) -> Json:

@@ -10,11 +10,8 @@ import threading
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
-from promptls.graph.imports.configs import Configs, Read
-from promptls.graph.imports.file_tree import FileTree
-from promptls.graph.imports.python import find_python_module
-from promptls.graph.imports.registry import RESOLVERS
-from promptls.graph.imports.types import WILDCARD, ResolutionContext, Target
+from promptls.graph.imports.file_tree import WILDCARD, Configs, FileTree, Read, ResolutionContext, Target
+from promptls.graph.imports.language_resolvers import RESOLVERS, find_python_module
 from promptls.index import Change, Derived, FileLimits, Snapshot, UnreadableFile, read_text
 from promptls.languages import language_named
 from promptls.languages.kinds import CALLABLE_KINDS

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from promptls.graph.resolution.entities import EXTERNAL, Entity, Lookup, Module, Resolution
 from promptls.graph.resolution.file_tables import FileSymbols
-from promptls.graph.resolution.types import EXTERNAL, Entity, Lookup, Module, Resolution
 from promptls.index import OutlineRef
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.model import Import

@@ -12,10 +12,18 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from promptls.util.cancellation import check_each
+
+if TYPE_CHECKING:
+    import re2
+
 _SPECIAL = re.compile(rb"[*?\[\\]")
+_NOTHING = rb"[^\x00-\xff]"
+"""An expression that matches nothing, for `re` and for RE2."""
 _POSIX_TESTS: dict[str, Callable[[int], bool]] = {
     "alnum": lambda c: chr(c).isalnum(),
     "alpha": lambda c: chr(c).isalpha(),
@@ -117,9 +125,42 @@ def parse_rules(data: bytes, file: str, ignore_case: bool = False) -> IgnoreRule
 
 
 def match_globs(names: Iterable[str], globs: Iterable[str]) -> list[str]:
-    """Return the names (relative, with slashes) that match patterns with the syntax of an ignore file."""
-    rules = parse_rules("\n".join(globs).encode("utf-8", "surrogateescape"), "globs")
-    return [name for name in names if rules is not None and is_match(rules, os.fsencode(name))]
+    """Return the names (relative, with slashes) that match patterns with the syntax of an ignore file.
+
+    Raises:
+        Cancelled: The request is cancelled.
+    """
+    data = "\n".join(globs).encode("utf-8", "surrogateescape")
+    rules = parse_rules(data, "globs")
+    if rules is None:
+        return []
+    matcher = None if rules.has_negation else _compile_globs([line for _, line in _pattern_lines(data)])
+    if matcher is None:
+        return [name for name in check_each(names) if is_match(rules, os.fsencode(name))]
+    return [name for name in check_each(names) if matcher.fullmatch(os.fsencode(name))]
+
+
+def _compile_globs(globs: list[bytes]) -> re2._Regexp | None:
+    """Combine globs into one automaton, whose time does not depend on their number; return None if it is too large."""
+    import re2  # an extension module that most processes never need
+
+    regexes: list[bytes] = []
+    for glob in globs:
+        pattern = glob.removesuffix(b"/")
+        if b"/" in pattern:
+            regex = _path_regex(pattern.removeprefix(b"/"), "", False)
+        else:
+            tokens = _tokenize_pattern(pattern, False, False)
+            regex = None if tokens is None else b"(?:.*/)?" + _segment_regex(tokens, "")
+        if regex is not None and pattern:
+            regexes.append(regex + (b"/.*" if glob.endswith(b"/") else b"(?:/.*)?"))
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.log_errors = False
+    try:
+        return re2.compile(b"(?s)" + (b"|".join(regexes) or _NOTHING), options)
+    except re2.error:
+        return None
 
 
 def is_match(rules: IgnoreRules, name: bytes, is_folder: bool = False) -> bool:
@@ -211,10 +252,10 @@ def _path_regex(pattern: bytes, tag: str, ignore_case: bool) -> bytes | None:
             parts[-1].append(token)
     regex = [re.escape(pattern[:start]), _segment_regex(parts[0], tag)]
     for number, (separator, *rest) in enumerate(parts[1:], 1):
-        body = _segment_regex(rest, f"{tag}d{number}")
+        body = _segment_regex(rest, tag and f"{tag}d{number}")
         skip = b"(?:.*?/)??" if separator == _DOUBLE_STAR_SLASH else b".*?/"
         # The rest can start anywhere, so the first match is as good as any, and backtracking is unnecessary.
-        regex.append(_atomic_group(skip + body, f"{tag}d{number}") if number < len(parts) - 1 else skip + body)
+        regex.append(_atomic_group(skip + body, tag and f"{tag}d{number}") if number < len(parts) - 1 else skip + body)
     return b"".join(regex)
 
 
@@ -229,7 +270,7 @@ def _segment_regex(tokens: list[_Token], tag: str) -> bytes:
     regex = [_literal_regex(pieces[0])]
     for i, literal in enumerate(pieces[1:], 1):
         body = b"[^/]*?" + _literal_regex(literal)
-        regex.append(_atomic_group(body, f"{tag}s{i}") if i < len(pieces) - 1 else body)
+        regex.append(_atomic_group(body, tag and f"{tag}s{i}") if i < len(pieces) - 1 else body)
     return b"".join(regex)
 
 
@@ -239,7 +280,12 @@ def _literal_regex(tokens: list[_Token]) -> bytes:
 
 
 def _atomic_group(regex: bytes, name: str) -> bytes:
-    """Return an atomic group, written as a lookahead and a back reference for Python before 3.11."""
+    """Return an atomic group, written as a lookahead and a back reference for Python before 3.11.
+
+    Without a name it is an ordinary group: RE2 does not backtrack.
+    """
+    if not name:
+        return b"(?:%b)" % regex
     return b"(?=(?P<%b>%b))(?P=%b)" % (name.encode(), regex, name.encode())
 
 
@@ -339,7 +385,7 @@ def _parse_class(pattern: bytes, i: int, ignore_case: bool) -> tuple[bytes, int]
         i += 1
     allowed = (set(range(256)) - members if inverted else members) - {0x2F}
     if not allowed:
-        return b"(?!)", i + 1
+        return _NOTHING, i + 1
     return b"[" + b"".join(b"\\x%02x" % c for c in sorted(allowed)) + b"]", i + 1
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from msgspec import Struct
@@ -62,12 +63,14 @@ _HARMLESS_FOLDER = re.compile(
 _KEY_MATERIAL = ("private key", "key or certificate", "environment file")
 
 
-def secret_kind(path: str) -> str:
+def secret_kind(path: str, roots: Iterable[str] = ()) -> str:
     """Return the kind of secrets that a file usually holds ("environment file", "private key", …), "" for none.
 
-    Samples such as `.env.example` and public keys (`id_rsa.pub`) are not secret.
+    Samples such as `.env.example` and public keys (`id_rsa.pub`) are not secret.  Folders above the innermost of the
+    `roots` do not count.
     """
-    path = _COPY.sub("", path.replace("\\", "/"))
+    above = max((len(root.rstrip("/")) for root in roots if path.startswith(f"{root.rstrip('/')}/")), default=0)
+    path = _COPY.sub("", path[above:].replace("\\", "/"))
     name = "/".join(path.rsplit("/", 2)[-2:])  # no pattern matches more components
     if _ANY_SECRET_FILE.search(name) is None:
         return ""
@@ -79,9 +82,9 @@ def secret_kind(path: str) -> str:
     return "" if is_harmless and kind not in _KEY_MATERIAL else kind
 
 
-def secret_reason(path: str) -> str:
-    """Return why the name of a file forbids showing its text, "" if it does not."""
-    kind = secret_kind(path)
+def secret_reason(path: str, roots: Iterable[str] = ()) -> str:
+    """Return why the name of a file forbids showing its text, "" if it does not.  For `roots`, see `secret_kind`."""
+    kind = secret_kind(path, roots)
     return f"a file called {path.rsplit('/', 1)[-1]} usually holds secrets ({kind})" if kind else ""
 
 

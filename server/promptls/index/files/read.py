@@ -364,7 +364,7 @@ def read_small_file(
 def _read(
     path: str, limits: FileLimits, roots: Sequence[str], allow_generated: bool, allow_secrets: bool
 ) -> FileContent | UnreadableFile:
-    reason = "" if allow_secrets else secret_reason(path)
+    reason = "" if allow_secrets else secret_reason(path, roots)
     if reason:
         size, mtime = file_stat(path) or (0, 0)
         return UnreadableFile(reason, size, mtime)

@@ -79,7 +79,9 @@ class DocumentIndexer:
         if state is None or path in self._excluded:
             return
         entry = snapshot.files.get(path)
-        if secret_reason(path) or (entry is None and ignored_paths(state.root.path, [path], self._limits)):
+        if secret_reason(path, [state.root.path]) or (
+            entry is None and ignored_paths(state.root.path, [path], self._limits)
+        ):
             self._excluded.add(path)
             return
         is_incomplete = (
@@ -111,7 +113,7 @@ class DocumentIndexer:
                 self._excluded.add(path)
                 self._publisher.publish({path: None})
                 state.unsaved_records[state.name_of(path)] = None
-            elif path in self._excluded and path not in ignored and not secret_reason(path):
+            elif path in self._excluded and path not in ignored and not secret_reason(path, [state.root.path]):
                 self._excluded.discard(path)
                 self._workspace.mark_dirty([path])
 

@@ -1,4 +1,4 @@
-"""File kinds by path: tests, and peripheral files such as examples, documentation and copies of other projects.
+"""Kinds of files by path: tests, peripheral files such as examples and documentation, and architectural layers.
 
 Pure functions of labels, the paths shown to users: "src/api/users.py", or "root:src/api/users.py" with several roots.
 """
@@ -6,7 +6,10 @@ Pure functions of labels, the paths shown to users: "src/api/users.py", or "root
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+
+from msgspec import Struct
 
 _TEST_FOLDER = re.compile(
     r"(?:^|[/:])(?:tests?|testing|testdata|specs?|__tests?__|__specs?__|__mocks__)/", re.IGNORECASE
@@ -44,3 +47,93 @@ def is_prose_path(label: str) -> bool:
     name = label.rpartition("/")[2].lower()
     stem, dot, extension = name.rpartition(".")
     return extension in _PROSE_EXTENSIONS if dot and stem else name in _PROSE_NAMES
+
+
+CORE = "Core"
+TEST = "Test"
+
+CustomLayers = Mapping[str, Iterable[str]]
+"""Layer → words configured by the user; they take precedence over the built-in words and may define new layers."""
+
+
+class Layer(Struct, frozen=True):
+    """A layer, which contains the paths with a folder named by one of `words` or its plural."""
+
+    name: str
+    words: tuple[str, ...]
+    description: str
+
+
+LAYERS = (
+    Layer("API", ("routes", "controller", "handler", "endpoint", "api"), "Entry points for external requests."),
+    Layer("Service", ("service", "usecase", "use-case", "business"), "Application logic, independent of transport."),
+    Layer(
+        "Data",
+        ("model", "entity", "schema", "database", "db", "migration", "repository", "repo"),
+        "Data structures and their storage.",
+    ),
+    Layer("UI", ("component", "view", "page", "screen", "layout", "widget", "ui"), "User interface."),
+    Layer(
+        "Middleware",
+        ("middleware", "interceptor", "guard", "filter", "pipe"),
+        "Processing steps between a request and its handler.",
+    ),
+    Layer(
+        "External",
+        ("client", "integration", "external", "sdk", "vendor", "adapter"),
+        "Connections to external services.",
+    ),
+    Layer(
+        "Background",
+        ("worker", "job", "queue", "cron", "consumer", "processor", "scheduler", "background"),
+        "Background work.",
+    ),
+    Layer("Utility", ("util", "helper", "lib", "common", "shared"), "Helpers shared by many parts."),
+    Layer(TEST, ("test", "spec", "__test__", "__spec__", "__tests__", "__specs__"), "Tests and test support."),
+    Layer("Config", ("config", "setting", "env"), "Application configuration."),
+)
+"""Built-in layers in order of precedence: the first layer with a match wins."""
+
+LAYER_DESCRIPTIONS = {layer.name: layer.description for layer in LAYERS} | {CORE: "Files of no other layer."}
+
+_LAYER_ORDER = {layer.name: at for at, layer in enumerate(LAYERS)}
+
+
+def _word_forms(word: str) -> tuple[str, ...]:
+    """Return a word and its plurals: "entity" → "entity", "entitys", "entities"."""
+    return (word, f"{word}s", f"{word[:-1]}ies") if word.endswith("y") else (word, f"{word}s")
+
+
+_LAYER_OF_WORD: dict[str, str] = {}
+for _layer in LAYERS:
+    for _word in _layer.words:
+        for _form in _word_forms(_word):
+            _LAYER_OF_WORD.setdefault(_form, _layer.name)
+
+
+def layer_of(label: str, custom: CustomLayers | None = None, table_only: bool = False) -> str:
+    """Return the layer of a path.
+
+    Custom words come first, then tests, then the built-in words for folders, then the file's own name ("middleware.py").
+
+    Args:
+        label: The path as shown to users.
+        custom: Layers configured by the user.
+        table_only: Compare only the built-in words and plurals with "s" with the segments of the path.
+    """
+    segments = [segment.lower() for segment in label.replace(":", "/").split("/")]
+    if table_only:
+        for layer in LAYERS:
+            if any(segment in (word, f"{word}s") for word in layer.words for segment in segments):
+                return layer.name
+        return CORE
+    stem = segments[-1].partition(".")[0]
+    for name, words in (custom or {}).items():
+        if any(form in segments or form == stem for word in words for form in _word_forms(word.lower())):
+            return name
+    if is_test_path(label):
+        return TEST
+    found = [_LAYER_OF_WORD[segment] for segment in segments[:-1] if segment in _LAYER_OF_WORD]
+    if found:
+        return min(found, key=_LAYER_ORDER.__getitem__)
+    return _LAYER_OF_WORD.get(stem, CORE)

@@ -11,8 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
-from promptls.knowledge.project.file_kind import is_peripheral
-from promptls.knowledge.project.layers import CORE, LAYER_DESCRIPTIONS, layer_of
+from promptls.knowledge.project.file_kind import CORE, LAYER_DESCRIPTIONS, is_peripheral, layer_of
 
 MAX_TOP_FOLDERS, MAX_SUBFOLDERS, MAX_TREE_FOLDERS = 12, 10, 24
 """Maximum number of top-level folders, of folders in one of them, and of all folders that share this number fairly."""

@@ -11,9 +11,9 @@ from promptls.index import Snapshot, document_path, is_file_path, to_uri
 from promptls.lsp.documents import PromptDocument
 from promptls.lsp.session import PromptDocumentSession, offset_range
 from promptls.mentions.resolve import resolve_mentions
-from promptls.mentions.syntax.format import format_mention
+from promptls.mentions.syntax.grammar import format_mention
 from promptls.model import CancelToken, FileText, MentionOutcome
-from promptls.model.prompt_documents import PROMPT_SUFFIX
+from promptls.model.files import PROMPT_SUFFIX
 from promptls.util.text.line_index import LineIndex
 
 MAX_CLOSED_DOCUMENTS = 200

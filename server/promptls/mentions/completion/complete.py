@@ -1,24 +1,29 @@
-"""Completion of the mention at the cursor, best items first.
+r"""Completion of the mention at the cursor, best items first.
 
 Offers files and folders by name or path, folder contents after "/", symbols after "#", lines after ":", and mention
-kinds.  Every inserted mention parses back to the chosen target (see `format`).  No file is read, so completion
-takes milliseconds even in a large workspace.
+kinds.  Every inserted mention parses back to the chosen target.  No file is read, so completion takes milliseconds
+even in a large workspace.
+
+An item replaces the part of the mention that the cursor is in: a path up to its lines or symbol, one name of a
+qualified symbol, an argument.  Text that directly follows the mention in a script without spaces is kept as well.
+A folder keeps the path below it.  If the kept text would change the target of the item, a space separates them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from promptls.mentions.completion.arguments import complete_argument
 from promptls.mentions.completion.fuzzy import MIN_SUBSEQUENCE_LENGTH
 from promptls.mentions.completion.index import fold_case
 from promptls.mentions.completion.items import CompletionItem, CompletionQuery, TokenCounter, build_query
 from promptls.mentions.completion.paths import complete_path
-from promptls.mentions.completion.replacement import Part, place_item, replaced_end
 from promptls.mentions.completion.symbols import (
     complete_lines,
     complete_symbol,
@@ -27,10 +32,12 @@ from promptls.mentions.completion.symbols import (
     has_scope,
 )
 from promptls.mentions.context import ResolveContext
+from promptls.mentions.extent import find_mentions, mention_end
 from promptls.mentions.kinds import KindRegistry, MentionKind
 from promptls.mentions.registry import registry
-from promptls.mentions.syntax.lexer import token_at_end
-from promptls.mentions.syntax.token import MentionToken
+from promptls.mentions.syntax.grammar import Keywords, format_argument_mention, format_mention, full_argument, parse
+from promptls.mentions.syntax.lexer import MAX_LENGTH, MentionToken, token_at_end
+from promptls.model import Mention
 
 _RELATIVE = re.compile(r"(?:\.\.?/)+")
 
@@ -99,3 +106,123 @@ def _normalize(value: str, masked: str) -> str:
     """Convert the backslashes of a Windows path to slashes, and remove leading "./" and "../"."""
     path = "".join("/" if mark == "\\" else char for char, mark in zip(value, masked, strict=True))
     return _RELATIVE.sub("", path)
+
+
+Part = Literal["path", "symbol", "lines", "argument"]
+"""Part of a mention that is completed."""
+
+_RUNS: dict[Part, re.Pattern[str]] = {
+    "path": re.compile(r"(?:\\.|[^\\:#\s\x80-\U0010ffff])*"),
+    "symbol": re.compile(r"[A-Za-z0-9_$]*"),
+    "lines": re.compile(r"[A-Za-z0-9_:–-]*"),
+    "argument": re.compile(r"(?:\\.|[^\\\s\x80-\U0010ffff])*"),
+}
+"""Characters after the cursor that continue each part; other scripts do so only if an item contains them."""
+
+_ENDS: dict[Part, re.Pattern[str]] = {
+    "path": re.compile(":"),
+    "symbol": re.compile("[.:#]"),
+    "lines": re.compile("#"),
+    "argument": re.compile(r"\s"),
+}
+"""Characters that end each part, even in a name."""
+
+_ESCAPED = re.compile(r"\\([^A-Za-z0-9])")
+_NAME_SEPARATORS = re.compile(r"[/\\.:#]")
+
+
+def replaced_end(
+    text: str, token: MentionToken, offset: int, part: Part, items: Iterable[CompletionItem], context: ResolveContext
+) -> int:
+    """Return the offset after the text that the items replace; `token` ends at the cursor."""
+    if not token.value:
+        return offset
+    if token.quote:
+        return _closing_quote(text, offset, token.quote)
+    rest = text[offset : max(offset, mention_end(text, token.start, context))]
+    run = _RUNS[part].match(rest) if token.value[-1].isascii() else None
+    name = _ENDS[part].split(rest, maxsplit=1)[0]
+    return offset + max(run.end() if run is not None else 0, _contained_length(token.value, name, items))
+
+
+def place_item(item: CompletionItem, text: str, offset: int, end: int, query: CompletionQuery) -> CompletionItem:
+    """Return the item with the text to insert before `text[end:]` in place of a mention that ends at `end`.
+
+    `offset` is the cursor: a folder keeps the part of the path that follows its name after the cursor.
+    """
+    below = _path_below(text[offset:end]) if item.kind == "folder" else ""
+    if below:
+        item = replace(item, insert_text=_join_folder(item.insert_text, below, query.keywords) or item.insert_text)
+    following = text[end : end + MAX_LENGTH].split("\n", 1)[0]
+    if not following or following[0].isspace():
+        return item
+    inserted = item.insert_text
+    if inserted.endswith(":"):  # a kind or a root in front of its own argument
+        return replace(item, insert_text=inserted.removesuffix(":")) if following[0] == ":" else item
+    (alone,) = parse(f"{inserted} x", query.keywords) or (None,)
+    joined = find_mentions(inserted + following, query.context, query.kinds)
+    if alone is None or (joined and joined[0].start == 0 and refers_to(joined[0], alone)):
+        return item
+    return replace(item, insert_text=f"{inserted} ")
+
+
+def refers_to(mention: Mention, target: Mention) -> bool:
+    """Return whether a mention refers to the target of another, to lines or to a symbol in it, or to its argument."""
+    if mention.text == target.text:
+        return True
+    if not mention.text.startswith(target.text) or mention.root != target.root:
+        return False
+    if target.kind == "file":
+        narrowed = mention.kind == "file" and mention.lines is not None and mention.target == target.target
+        return narrowed or (mention.kind == "symbol" and mention.scope == target.target)
+    if target.kind == "folder":
+        return mention.kind == "symbol" and mention.scope.rstrip("/") == target.target
+    if mention.kind != target.kind:
+        return False
+    if target.kind == "symbol":
+        return mention.scope == target.scope and _extends(mention.target, target.target)
+    return _extends(full_argument(mention), full_argument(target))
+
+
+def _extends(name: str, start: str) -> bool:
+    """Return whether a name is the same or continues after a separator."""
+    return name.startswith(start) and (not start or name == start or name[len(start)] in "/.:#")
+
+
+def _closing_quote(text: str, offset: int, quote: str) -> int:
+    """Return the offset after the quote that closes the mention, or the cursor if the next quote opens another text."""
+    match = re.compile(rf"((?:\\.|[^\\\n\r{quote}]){{0,{MAX_LENGTH}}}){quote}").match(text, offset)
+    if match is None:
+        return offset
+    before, after = text[match.end() - 2], text[match.end() : match.end() + 1]
+    return match.end() if not before.isspace() and not after.isalnum() else offset
+
+
+def _contained_length(value: str, rest: str, items: Iterable[CompletionItem]) -> int:
+    """Return how many characters of the text after the cursor continue the name at the cursor in one of the items."""
+    if not rest or (rest[0].isascii() and not rest[0].isalnum()):
+        return 0
+    start = fold_case(_NAME_SEPARATORS.split(value)[-1])
+    longest = 0
+    for item in items:
+        name = fold_case(item.label)
+        while longest < len(rest) and start + fold_case(rest[: longest + 1]) in name:
+            longest += 1
+    return longest
+
+
+def _path_below(rest: str) -> str:
+    """Return the path after the next slash: "app.py" for the cursor in "sr|c/app.py"."""
+    parts = re.split(r"/|\\(?=[A-Za-z0-9])", rest, maxsplit=1)
+    return _ESCAPED.sub(r"\1", parts[1].rstrip("\"'")) if len(parts) > 1 else ""
+
+
+def _join_folder(folder: str, below: str, keywords: Keywords) -> str | None:
+    """Return the mention of a path below a mentioned folder, or None if no mention can represent it."""
+    (mention,) = parse(f"{folder} x", keywords) or (None,)
+    if mention is None:
+        return None
+    if mention.kind != "folder":
+        return format_argument_mention(mention.kind, f"{full_argument(mention).rstrip('/')}/{below}")
+    path = f"{mention.target}/{below}"
+    return format_mention(path.rstrip("/"), mention.root, folder=path.endswith("/"), keywords=keywords)

@@ -12,7 +12,7 @@ from promptls.mentions.context import ResolveContext
 from promptls.mentions.kinds import KindRegistry
 from promptls.mentions.syntax.grammar import Keywords
 from promptls.model import Symbol, decode_symbol_names
-from promptls.model.prompt_documents import is_prompt_document
+from promptls.model.files import is_prompt_document
 
 TokenCounter = Callable[[str], int]
 """Maps a path to the token count of the whole file."""

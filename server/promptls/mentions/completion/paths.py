@@ -11,12 +11,11 @@ from itertools import islice
 
 from promptls.index import Snapshot
 from promptls.knowledge.project.file_kind import is_prose_path
-from promptls.mentions.completion.fuzzy import MIN_SUBSEQUENCE_LENGTH, FuzzyIndex, MatchTier, Quality
+from promptls.mentions.completion.fuzzy import JUMP, MIN_SUBSEQUENCE_LENGTH, FuzzyIndex, MatchTier, Quality
 from promptls.mentions.completion.index import fold_case
 from promptls.mentions.completion.items import CompletionItem, CompletionQuery, estimate_tokens
-from promptls.mentions.completion.string_table import JUMP
 from promptls.mentions.path_lookup import mention_for
-from promptls.mentions.syntax.format import format_mention
+from promptls.mentions.syntax.grammar import format_mention
 from promptls.model import Root
 from promptls.util.text.plural import plural
 

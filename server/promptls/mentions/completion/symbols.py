@@ -25,9 +25,9 @@ from promptls.mentions.completion.items import (
 )
 from promptls.mentions.path_lookup import mention_for, resolve_files, sort_by_proximity
 from promptls.mentions.resolvers.symbol import Definition, candidate_names, filter_matching, split_name
-from promptls.mentions.syntax.format import format_mention
+from promptls.mentions.syntax.grammar import format_mention
 from promptls.model import Symbol
-from promptls.model.prompt_documents import is_prompt_document
+from promptls.model.files import is_prompt_document
 
 MAX_DEFINITIONS = 50
 """Maximum number of definitions of one name; bounds the time for names such as "__init__"."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from promptls.mentions.context import EditorDiagnostic, ResolveContext
-from promptls.mentions.outcomes.constructors import (
+from promptls.mentions.outcomes import (
     empty,
     file_outcome,
     included,

@@ -1,4 +1,4 @@
-"""Resolvers of file sets: "@glob:…", "@layer:…", "@map", "@tree".
+"""Resolvers of file sets: "@glob:…", "@layer:…", "@map", "@tree", "@rules", and of "@memory".
 
 Up to `MAX_WHOLE_FILES` files are separate items.  More files are one outline, and packing selects the relevant ones,
 as for a folder.
@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from math import prod
 
 from promptls.index import VIRTUAL_SCHEME, Snapshot, match_globs, secret_reason
-from promptls.knowledge.project.layers import layer_of
-from promptls.knowledge.rules.filters import MAX_GLOBS, expand_braces
+from promptls.knowledge import memory_requests, rule_files
+from promptls.knowledge.project.file_kind import layer_of
+from promptls.knowledge.rule_filters import MAX_GLOBS, expand_braces
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.outcomes.constructors import included, refused, unresolved, virtual_item
+from promptls.mentions.outcomes import included, refused, unresolved, virtual_item
 from promptls.mentions.path_lookup import access_denied_reason, files_below, find_roots, resolve_folders, split_root
-from promptls.mentions.syntax.grammar import full_argument
-from promptls.mentions.syntax.line_syntax import LAST_LINE
-from promptls.model import Item, Mention, MentionOutcome, Origin, Root, Span
+from promptls.mentions.syntax.grammar import LAST_LINE, full_argument
+from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Root, Span
 from promptls.util.text.plural import plural
 
 MAX_WHOLE_FILES = 12
@@ -41,7 +41,7 @@ def file_set_outcome(
 ) -> MentionOutcome:
     """Return the outcome for a set of files, in this order."""
     files = context.snapshot.files
-    shown = [path for path in paths if not files[path].skip_reason and not secret_reason(path)]
+    shown = [path for path in paths if not files[path].skip_reason and not secret_reason(files[path].name)]
     items = [_file_item(context, path) for path in shown[:MAX_FILES]]
     if len(shown) > MAX_FILES:
         reason = f"{reason} Only the first {MAX_FILES} of {len(shown):,} files are considered.".strip()
@@ -162,3 +162,36 @@ def _files_under_argument(mention: Mention, context: ResolveContext) -> list[str
     if not folders or access_denied_reason(context, folders[0]):
         return None
     return files_below(snapshot, folders)
+
+
+def resolve_rules(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@rules" to the rule files that apply to the open documents."""
+    documents = [path for path in (context.client.active_document, *context.client.open_documents) if path]
+    rule_set = rule_files.collect_rules(context.sources, documents)
+    items: list[Item] = []
+    for path in dict.fromkeys(rule.path for rule in rule_set.active):
+        view = context.sources.read(path, explicit=True)
+        if isinstance(view, FileText) and not access_denied_reason(context, path):
+            items.append(Item(path, Span(0, len(view.lines)), "file", Origin.MENTION, 1.0))
+    if not items:
+        return unresolved(mention, "No rule files (such as AGENTS.md) apply to the open documents.")
+    return included(mention, items)
+
+
+def resolve_memory(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@memory" to all entries of the memory, or to those relevant to the argument."""
+    memory, empty = context.services.memory, unresolved(mention, "The memory has no entries.")
+    if memory is None:
+        return empty
+    now = memory.clock()
+    entries = [entry for entry in memory.load(context.snapshot.roots).entries if not entry.is_expired(now)]
+    if not entries:
+        return empty
+    if mention.target:
+        entries = [hit.entry for hit in memory_requests.search_entries(entries, mention.target)]
+        if not entries:
+            return unresolved(mention, f'No memory entry matches "{mention.target}".')
+    text = "\n".join(memory_requests.format_entry(entry) for entry in entries)
+    return included(
+        mention, [virtual_item(context, "memory", text, "memory")], f"{plural(len(entries), 'entry', 'entries')}."
+    )

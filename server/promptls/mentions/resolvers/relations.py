@@ -10,21 +10,19 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from promptls.graph.definitions import definition_item, tests_of, used_names
+from promptls.graph.definitions import definition_item, find_tests_named_after, tests_of, used_names
 from promptls.graph.graph import GraphView
+from promptls.graph.impact import implementations_of
 from promptls.graph.nodes import Edge
 from promptls.graph.resolution.name_lookup import equivalent_definitions
-from promptls.graph.test_names import find_tests_named_after
-from promptls.graph.traversal.call_paths import MIN_CERTAINTY, call_paths, callables_in, callees, callers
+from promptls.graph.traversal import MIN_CERTAINTY, call_paths, callables_in, callees, callers
 from promptls.index import OutlineRef
-from promptls.languages.kinds import TYPE_KINDS
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.outcomes.constructors import included, unresolved
+from promptls.mentions.outcomes import included, unresolved
 from promptls.mentions.path_lookup import resolve_folders, split_root
 from promptls.mentions.resolvers import file, symbol
 from promptls.mentions.resolvers.file_sets import file_set_outcome
-from promptls.mentions.syntax.format import format_argument_mention, mention_to_argument
-from promptls.mentions.syntax.grammar import full_argument, is_path_like
+from promptls.mentions.syntax.grammar import format_argument_mention, full_argument, is_path_like, mention_to_argument
 from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Span
 from promptls.util.text.plural import plural
 
@@ -37,6 +35,10 @@ MAX_CALL_PATHS = 3
 CONTEXT_LINES = 2
 """Lines shown around a reference that is outside of every definition."""
 
+MAX_IMPORT_LINES = 20
+"""Maximum number of lines of an import that are shown, up to the line with the name."""
+
+_WORD = re.compile(r"\w+")
 _PATH_SEPARATOR = re.compile(r"(?<!\.)\.\.(?!\.)")
 _LIMITATION = "(syntactic analysis)"
 
@@ -80,30 +82,12 @@ def resolve_tests(mention: Mention, context: ResolveContext) -> MentionOutcome:
 
 def resolve_implementations(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve "@implementations:…" to subtypes of a type, or to overrides of a method."""
-
-    def implementations(view: GraphView, ref: OutlineRef) -> Iterable[OutlineRef]:
-        definition, own, holder = view.symbol(ref), view.file_symbols(ref[0]), None
-        owner_kinds = own.language.method_owner_kinds if own is not None else TYPE_KINDS
-        if definition is not None and own is not None and definition.kind not in owner_kinds:
-            holder = view.resolver.types.enclosing_type(ref[0], own, ref[1])
-        subtypes = _subtypes(view, holder or ref)
-        if definition is None or holder is None:
-            return subtypes
-        overrides: list[OutlineRef] = []
-        for path, index in subtypes:
-            facts = view.file_symbols(path)
-            children = facts.children.get(index, ()) if facts is not None else ()
-            direct = [(path, i) for i in children if facts is not None and facts.symbols[i].name == definition.name]
-            indirect = view.resolver.types.own_member((path, index), definition.name) if not direct else None
-            overrides += [indirect] if indirect is not None else direct
-        return overrides
-
     refs = _find_definitions(mention, context, full_argument(mention))
-    return _related_outcome(mention, context, refs, implementations, "implementation")
+    return _related_outcome(mention, context, refs, implementations_of, "implementation")
 
 
 def resolve_usages(mention: Mention, context: ResolveContext) -> MentionOutcome:
-    """Resolve "@usages:name" to the definitions that use it, or to lines outside of definitions."""
+    """Resolve "@usages:name" to the definitions that use it, or to lines outside of definitions, such as imports."""
     refs = _find_definitions(mention, context, full_argument(mention))
     if isinstance(refs, MentionOutcome):
         return refs
@@ -112,8 +96,8 @@ def resolve_usages(mention: Mention, context: ResolveContext) -> MentionOutcome:
     count = 0
     for ref in refs:
         names = used_names(view, [ref])
-        for edge in view.incoming(ref):
-            if edge.type in ("calls", "inherits", "implements", "uses") and edge.weight >= MIN_CERTAINTY:
+        for edge in (*view.incoming(ref), *view.import_uses(ref)):
+            if edge.type in ("calls", "inherits", "implements", "uses", "imports") and edge.weight >= MIN_CERTAINTY:
                 count += 1
                 item = _item(view, edge.source, edge, context, names)
                 if item is not None and len(items) < MAX_ITEMS:
@@ -186,17 +170,6 @@ def _itself(view: GraphView, ref: OutlineRef) -> Iterable[OutlineRef]:
     return [ref]
 
 
-def _subtypes(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
-    """Return direct and indirect subtypes of a type, nearest first."""
-    subtypes: dict[OutlineRef, None] = {}
-    level = [ref]
-    while level and len(subtypes) < MAX_ITEMS:
-        edges = [e for one in level for e in view.incoming(one) if e.type in ("inherits", "implements")]
-        level = [e.source for e in edges if e.source not in subtypes and e.source != ref]
-        subtypes.update(dict.fromkeys(level))
-    return list(subtypes)
-
-
 def _find_definitions(
     mention: Mention, context: ResolveContext, argument: str, before: str = "", after: str = ""
 ) -> list[OutlineRef] | MentionOutcome:
@@ -222,7 +195,7 @@ def _find_file_or_definitions(mention: Mention, context: ResolveContext) -> list
     maybe_path = is_path_like(path) or "/" in path  # executables have no extension
     if not maybe_path or symbol.split_scope(argument, context)[0]:
         return _find_definitions(mention, context, argument)
-    outcome = file.resolve(replace(mention, kind="file", target=path, root=root, scope=""), context)
+    outcome = file.resolve_file(replace(mention, kind="file", target=path, root=root, scope=""), context)
     if outcome.status == "included" and all(item.kind == "file" for item in outcome.targets):
         return [(item.path, -1) for item in outcome.targets]
     refs = _find_definitions(mention, context, argument)  # "Server.go" may be a method
@@ -290,4 +263,8 @@ def _item(
     if edge is None or not isinstance(view_text, FileText):
         return None
     span = Span(max(0, edge.line - CONTEXT_LINES), min(len(view_text.lines), edge.line + CONTEXT_LINES + 1))
+    if edge.type == "imports":
+        shown = view_text.lines[edge.line : edge.line + MAX_IMPORT_LINES]
+        named = next((n for n, line in enumerate(shown) if not names.isdisjoint(_WORD.findall(line))), 0)
+        span = Span(edge.line, edge.line + named + 1)
     return Item(ref[0], span, "text", Origin.MENTION, 1.0)

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from promptls.index import secret_reason
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.outcomes.constructors import included, item_for_lines, refused, unresolved
+from promptls.mentions.outcomes import included, item_for_lines, refused, unresolved
 from promptls.mentions.path_lookup import files_in_scope, sort_by_proximity
 from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Problem, Span
-from promptls.retrieval import retrieve
 from promptls.retrieval.query import parse_query
+from promptls.retrieval.retrieve import retrieve
 from promptls.util.text.plural import plural
 from promptls.util.text.regex import Regex, RegexError
 
@@ -120,7 +120,7 @@ def resolve_pattern(mention: Mention, context: ResolveContext) -> MentionOutcome
     if isinstance(scope, MentionOutcome):
         return scope
     files = context.snapshot.files
-    parsed = [p for p, e in files.items() if e.encoded_outline and not e.skip_reason and not secret_reason(p)]
+    parsed = [p for p, e in files.items() if e.encoded_outline and not e.skip_reason and not secret_reason(e.name)]
     paths = sort_by_proximity(context, (p for p in parsed if scope is None or p in scope))
     result = find_pattern(mention.target, paths, context.token, PATTERN_TIMEOUT_S)
     note = _timeout_note(result.searched, len(paths)) if result.searched < len(paths) else ""
@@ -209,7 +209,7 @@ def _read(context: ResolveContext, path: str, may_match: Callable[[str], bool] |
 
     The filter runs on the plain text, because splitting lines and checking the outline is slow.
     """
-    if secret_reason(path) and not context.sources.allow_secrets:
+    if secret_reason(path, [root.path for root in context.snapshot.roots]) and not context.sources.allow_secrets:
         return None
     if may_match is not None:
         text = context.sources.read_text(path)

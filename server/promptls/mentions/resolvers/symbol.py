@@ -1,7 +1,10 @@
-"""Resolver of symbols: "@#Name", "@#Class.method", "@src/a.py#Name", "@root:#Name".
+r"""Resolver of symbols: "@#Name", "@#Class.method", "@src/a.py#Name", "@root:#Name".
 
 Definitions come from the outlines of the snapshot, their lines from the current text.  Exact case is preferred.
 Definitions in several places are ambiguous, except overloads, which are resolved together.
+
+Outlines qualify names with dots and without type arguments.  `spellings` converts what languages write instead:
+`Stack<T>::push`, `(*Server).Serve`, `$this->total`, `App\Models\User`, `save!/1`.
 """
 
 from __future__ import annotations
@@ -12,13 +15,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from promptls.graph.resolution.file_tables import SELF_NAMES, SUPER_NAMES
 from promptls.index import OutlineRef, Snapshot
 from promptls.knowledge.project.file_kind import is_test_path
-from promptls.languages import implementation_paths
+from promptls.languages import LANGUAGES, implementation_paths
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.occurrences import find_occurrences, occurrence_mentions
-from promptls.mentions.outcomes.constructors import MAX_CANDIDATES, ambiguous, included, refused, unresolved
-from promptls.mentions.outcomes.suggestions import suggest_symbol
+from promptls.mentions.outcomes import MAX_CANDIDATES, ambiguous, included, refused, unresolved
 from promptls.mentions.path_lookup import (
     access_denied_reason,
     files_below,
@@ -30,9 +32,9 @@ from promptls.mentions.path_lookup import (
     sort_by_proximity,
 )
 from promptls.mentions.resolvers import file
-from promptls.mentions.syntax.format import format_mention
-from promptls.mentions.syntax.line_syntax import is_line_range
-from promptls.mentions.syntax.symbol_spelling import Spelling, spellings
+from promptls.mentions.suggestions import find_occurrences, occurrence_mentions, suggest_symbol
+from promptls.mentions.syntax.grammar import format_mention, is_line_range
+from promptls.mentions.syntax.lexer import group_end
 from promptls.model import Item, Mention, MentionOutcome, Origin, Problem, Symbol
 from promptls.util.text.plural import plural
 
@@ -183,10 +185,10 @@ def _unknown_scope(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Return the outcome for an unknown scope; the "#" may be part of a file name."""
     separator = mention.text[len(mention.text) - len(mention.target) - 1]
     as_file = replace(mention, kind="file", target=f"{mention.scope}{separator}{mention.target}", scope="")
-    outcome = file.resolve(as_file, context)
+    outcome = file.resolve_file(as_file, context)
     if outcome.status != "unresolved":
         return replace(outcome, mention=mention)
-    outcome = file.resolve(replace(as_file, target=mention.scope), context)
+    outcome = file.resolve_file(replace(as_file, target=mention.scope), context)
     return replace(outcome, mention=mention, suggestion=_with_symbol(outcome.suggestion, mention.target))
 
 
@@ -333,3 +335,87 @@ def _with_occurrences(
         suggestion=outcome.suggestion or candidates[0],
         candidates=candidates,
     )
+
+
+# ---------------------------------------------------------------- spellings of qualified names
+
+_SEPARATORS = {"::", ".", "#", "?.", "!."} | {
+    separator
+    for language in LANGUAGES.values()
+    for separator in (*language.name_separators, *(("->", "\\") if language.arrow_members else ()))
+}
+_NAME_SEPARATOR = re.compile("|".join(re.escape(separator) for separator in sorted(_SEPARATORS, key=len, reverse=True)))
+
+_ROOT_NAMES = frozenset(name for language in LANGUAGES.values() for name in language.root_names)
+_RECEIVERS = SELF_NAMES | SUPER_NAMES | {name for language in LANGUAGES.values() for name in language.self_names}
+
+_SUFFIXES = {
+    re.compile(f"(?:{language.name_suffix})$"): frozenset({name})
+    for name, language in LANGUAGES.items()
+    if language.name_suffix
+}
+"""Suffix → languages that write it."""
+
+_PREFIXES = sorted({prefix for language in LANGUAGES.values() for prefix in language.name_prefixes}, key=len)
+_OPERATOR = re.compile(r"operator\s*(?=[^\w\s])")
+_POINTER = "*& "
+_GROUP_OPENERS = "<([{"
+
+
+class Spelling(Struct, frozen=True):
+    """A qualified name in the form of an outline."""
+
+    name: str
+    without_receiver: bool = False  # "self.total" was written, and nothing is known of the type
+    languages: frozenset[str] = frozenset()  # only languages that are spelled like this; empty for any
+
+
+def spellings(target: str) -> Iterator[Spelling]:
+    """Yield a qualified name as written, then as an outline would spell it, most literal first."""
+    yield Spelling(target)
+    seen = {target}
+    parts = [part for part in _NAME_SEPARATOR.split(_without_arguments(target)) if part and part != "prototype"]
+    without_receiver = False
+    while len(parts) > 1 and (parts[0] in _ROOT_NAMES or parts[0] in _RECEIVERS):
+        without_receiver = without_receiver or parts[0] not in _ROOT_NAMES
+        del parts[0]
+    if not parts:
+        return
+    *owners, last = parts
+    for name, languages in _forms(last, owners[-1] if owners else ""):
+        spelled = ".".join((*owners, name))
+        if name and spelled not in seen:
+            seen.add(spelled)
+            yield Spelling(spelled, without_receiver, languages)
+
+
+def _forms(name: str, owner: str) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the forms of the last name, without or with what a language writes before or behind it, and the languages."""
+    everywhere: frozenset[str] = frozenset()
+    yield name, everywhere
+    for suffix, languages in _SUFFIXES.items():
+        yield suffix.sub("", name), languages
+    yield _OPERATOR.sub("", name), everywhere
+    if name.startswith(f"_{owner}__"):
+        yield name[len(owner) + 1 :], everywhere  # Python mangles the names of private attributes
+    for prefix in _PREFIXES:
+        yield name[len(prefix) :] if name.startswith(prefix) else prefix + name, everywhere
+
+
+def _without_arguments(name: str) -> str:
+    """Return a name without type arguments, parameters and the brackets around a receiver."""
+    kept: list[str] = []
+    i = 0
+    while i < len(name):
+        end = group_end(name, i) if name[i] in _GROUP_OPENERS[:3] else -1
+        if end < 0:
+            kept.append(name[i])
+            i += 1
+            continue
+        if not kept and end < len(name):
+            # "(*Server).Serve" and "<Stack<T> as Drop>::drop"
+            kept.append(_without_arguments(name[i + 1 : end - 1].partition(" as ")[0].strip(_POINTER)))
+        elif not kept or not (kept[-1].isalnum() or kept[-1] in "_:$!?"):
+            kept.append(name[i:end])
+        i = end
+    return "".join(kept).strip(_POINTER if len(name) > 2 and name[-1].isalnum() else " ")

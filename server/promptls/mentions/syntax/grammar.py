@@ -7,7 +7,7 @@ whether a word is a mention at all, with the help of `is_explicit_reference`.
 Increment `GRAMMAR_VERSION` when the meaning of a text changes; old forms remain as aliases.
 
     @src/a.py   @name.py   @/src/a.py   @"a b.py"   @a\ b.py   @@name       a file ("@@": a name that begins with "@")
-    @a.py:10  @a.py:10-20  @a.py:10-  @a.py#L10  @a.py#L10-L20  @a.py:10-20,30     lines of a file (see `line_syntax`)
+    @a.py:10  @a.py:10-20  @a.py:10-  @a.py#L10  @a.py#L10-L20  @a.py:10-20,30     lines of a file
     @dir/                                                                   a folder
     @src/*.py   @src/*.{ts,tsx}   @src/{a,b}.py                             all files that match a glob
     @#Name   @#Class.method   @#mod::name   @src/a.py#Name   @src/a.py::Name   a symbol, anywhere or in a file
@@ -20,16 +20,28 @@ Increment `GRAMMAR_VERSION` when the meaning of a text changes; old forms remain
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import product
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.languages import FILE_EXTENSIONS
-from promptls.mentions.syntax.characters import is_symbol, is_uncased_letter
-from promptls.mentions.syntax.lexer import scan_mentions
-from promptls.mentions.syntax.line_syntax import LineReference, parse_lines, spaced_range_note
-from promptls.mentions.syntax.token import QUOTED_CHAR, TOOL_PREFIXES, MentionToken, default_length
-from promptls.model import Mention
+from promptls.mentions.syntax.code_ranges import CodeRanges, code_ranges
+from promptls.mentions.syntax.lexer import (
+    QUOTED_CHAR,
+    SIGNS,
+    TOOL_PREFIXES,
+    MentionToken,
+    default_length,
+    is_symbol,
+    is_uncased_letter,
+    read_token,
+    scan_mentions,
+)
+from promptls.model import Mention, Span
 from promptls.util.cancellation import check_each
 
 GRAMMAR_VERSION = 5
@@ -48,12 +60,34 @@ _CHOICES = re.compile(r"\{[^{}]*,[^{}]*\}")
 _PACKAGE = re.compile(r"[a-z0-9][\w.-]*(?:/[\w.~-]+)+(?:@[\w.^~-]+)?$")
 
 
-def parse(message: str, keywords: Keywords = CORE_KEYWORDS) -> list[Mention]:
-    """Return the mentions of a message in text order, without overlaps and without regard to the workspace.
+class MessageSyntax(Struct, frozen=True):
+    """A message, parsed as far as possible without the workspace."""
+
+    text: str
+    code: CodeRanges = CodeRanges()
+    mentions: tuple[Mention, ...] = ()  # in text order, without overlaps
+    tokens: Mapping[int, tuple[MentionToken, Mention | None]] = {}  # offset of the sign → token, its mention if any
+
+
+def parse_syntax(text: str, keywords: Keywords = CORE_KEYWORDS) -> MessageSyntax:
+    """Parse a message without regard to the workspace.
 
     `keywords` usually come from `KindRegistry.keywords`.
     """
-    return list(scan_mentions(message, lambda token: parse_token(token, message, keywords)))
+    tokens: dict[int, tuple[MentionToken, Mention | None]] = {}
+
+    def mention_at(at: int) -> Mention | None:
+        token = read_token(text, at, len(text))
+        tokens[at] = token, parse_token(token, text, keywords)
+        return tokens[at][1]
+
+    code = code_ranges(text) if any(sign in text for sign in (*SIGNS, "#")) else CodeRanges()
+    return MessageSyntax(text, code, tuple(scan_mentions(text, code, mention_at)), tokens)
+
+
+def parse(message: str, keywords: Keywords = CORE_KEYWORDS) -> list[Mention]:
+    """Return the mentions of a message in text order, without overlaps and without regard to the workspace."""
+    return list(parse_syntax(message, keywords).mentions)
 
 
 def parse_token(token: MentionToken, message: str, keywords: Keywords = CORE_KEYWORDS) -> Mention | None:
@@ -261,3 +295,203 @@ def _symbol_colon(value: str, masked: str, start: int) -> int:
         if right and is_path_like(left.rsplit(":", 1)[-1]) and not set(right) & set("/\\"):
             return at
     return 0
+
+
+# ---------------------------------------------------------------- lines behind a path
+# A location that is understood in part only is not understood at all, because the rest may change the region.  What is
+# left behind a path is then reported as an unknown symbol.
+
+LAST_LINE = 2**31 - 1
+"""End of an open range ("@a.py:10-"): resolvers clamp it to the length of the file."""
+
+_DASH = r"(?:[-\u2010-\u2015\u2212\uff0d~\u301c\uff5e]|\.\.\.?|\u2026)"
+
+_OPENER = re.compile(r"[:\uff1a]:?#?|#|@|\?(?=L)")
+_ITEM = re.compile(
+    rf"(?P<line>[#]?L?)(?P<a>\d+)(?:C\d+)?"
+    rf"(?:(?::\d+)?{_DASH}#?L?(?P<b>\d+)(?:C\d+|:\d+)?"
+    rf"|(?P<open>[-\u2013](?![\w>.~-]))"
+    rf"|:(?P<column>\d+)(?::\d+)?)?"
+)
+_BRACKETS = re.compile(
+    rf"[(\uff08](?P<a>\d+)(?:,\d+)?(?:(?:{_DASH}(?P<b>\d+)|,(?P<c>\d+))(?:,\d+)?)?[)\uff09]"
+    rf"|[\[{{](?P<d>\d+)(?:{_DASH}(?P<e>\d+))?[\]}}]"
+)
+_MORE_DIGITS = re.compile(r"[-+,.:/@#~\u2010-\u2015]{0,2}L?\d|[^\W\d_]")
+"""Behind a location: more of it, which makes it another one."""
+
+_SPACED_END = re.compile(rf"(?:[ \t]{{1,3}}(?P<dash>{_DASH})[ \t]{{0,3}}|[ \t]{{1,3}})#?L?(?P<end>\d{{1,9}})(?![\w.])")
+"""Behind a line or an open range: a dash with spaces around it, and a number, perhaps the end of a range."""
+
+
+class LineReference(Struct, frozen=True):
+    """Lines that a text names."""
+
+    end: int  # offset behind the text
+    spans: tuple[Span, ...]
+    note: str = ""  # how an unusual spelling was read
+
+
+def parse_lines(masked: str, at: int) -> LineReference | None:
+    """Return the lines that the text at an offset names, None if it is not a location or not a known one."""
+    reference = _in_brackets(masked, at) or _behind_mark(masked, at)
+    if reference is None:
+        return None
+    rest = _MORE_DIGITS.match(masked, reference.end)
+    if rest is not None and not (rest.group().isalpha() and rest.group().lower() == rest.group().upper()):
+        return None
+    return reference
+
+
+def is_line_range(text: str) -> bool:
+    """Return whether a text consists of digits as a location does, so that it cannot be the name of a symbol."""
+    return text[:1].isdigit() or (text[:1] in "-+L" and text[1:2].isdigit())
+
+
+def spaced_range_note(span: Span, message: str, end: int) -> str:
+    """Return a note if a later line follows with spaces around a dash: "2 - 3" may be a range or the start of a text.
+
+    `end` is the offset behind the mention of the line, or of the open range.
+    """
+    is_open = span.end == LAST_LINE
+    rest = _SPACED_END.match(message, end)
+    if (
+        rest is None
+        or bool(rest["dash"]) == is_open
+        or int(rest["end"]) <= span.start + 1
+        or (len(span) > 1) != is_open
+    ):
+        return ""
+    first = span.start + 1
+    read = f"All lines from {first} were read" if is_open else f"Line {first} alone was read"
+    return f"{read}; a range is written {first}-{rest['end']}."
+
+
+def _in_brackets(masked: str, at: int) -> LineReference | None:
+    match = _BRACKETS.match(masked, at)
+    if match is None:
+        return None
+    return LineReference(match.end(), (_span(match["a"] or match["d"], match["b"] or match["c"] or match["e"]),))
+
+
+def _behind_mark(masked: str, at: int) -> LineReference | None:
+    opener = _OPENER.match(masked, at)
+    item = _ITEM.match(masked, opener.end()) if opener is not None else None
+    if opener is None or item is None:
+        return None
+    items = [item]
+    while masked.startswith(",", item.end()) and (item := _ITEM.match(masked, item.end() + 1)) is not None:
+        items.append(item)
+    end = items[-1].end()
+    text = masked[opener.end() : end]
+    if len(items) == 2 and all(item.group() == item["line"] + item["a"] for item in items):
+        span = _span(items[0]["a"], items[1]["a"])
+        return LineReference(end, (span,), f'"{text}" was read as the lines {span.label}.')
+    spans = tuple(dict.fromkeys(_item_span(item) for item in items))
+    column = items[0]["column"]
+    note = ""
+    if column and not items[0]["line"] and int(column) > int(items[0]["a"]):
+        note = (
+            f'"{text}" was read as line {spans[0].label}, column {column}; a range is written {items[0]["a"]}-{column}.'
+        )
+    return LineReference(end, spans, note)
+
+
+def _item_span(item: re.Match[str]) -> Span:
+    if item["open"]:
+        return Span(_line_number(item["a"]) - 1, LAST_LINE)
+    # "L10:20" is a range, and "10:20" a line and a column.
+    return _span(item["a"], item["b"] or (item["column"] if item["line"] else None))
+
+
+def _span(first: str, last: str | None) -> Span:
+    a, b = _line_number(first), _line_number(last or first)
+    return Span(min(a, b) - 1, max(a, b))
+
+
+def _line_number(digits: str) -> int:
+    return min(max(int(digits), 1), LAST_LINE)
+
+
+# ---------------------------------------------------------------- formatting: the inverse of parsing
+# Every result is verified by parsing it again, so an inserted mention always resolves to the chosen target.
+
+_UNREPRESENTABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""Unicode categories that no mention can contain: control characters, surrogates, line and paragraph separators."""
+
+_SEPARATORS = ":#"
+"""Characters between a root, a path and a symbol."""
+
+_FOLLOWING_WORD = " x"
+"""Text put behind a mention before parsing: the result must not depend on the end of the message."""
+
+
+def format_mention(
+    path: str = "",
+    root: str = "",
+    *,
+    folder: bool = False,
+    lines: Span | None = None,
+    symbol: str = "",
+    keywords: Keywords = CORE_KEYWORDS,
+) -> str | None:
+    """Return the shortest mention of a relative path, of lines or a symbol in it, or of a symbol alone.
+
+    Returns:
+        None if no mention can represent it, because of a line break or more than 250 characters.
+    """
+    return _format(path, root, folder, lines, symbol, tuple(sorted(keywords.items())))
+
+
+def format_argument_mention(keyword: str, argument: str) -> str | None:
+    """Return the mention of a keyword with an argument, quoted if necessary, or None if it is impossible."""
+    for text in (f"@{keyword}:{argument}", f"@{keyword}:{_quote(argument)}"):
+        mentions = parse(text + _FOLLOWING_WORD, {keyword: "required"})
+        if len(mentions) != 1:
+            continue
+        mention = mentions[0]
+        if (mention.text, mention.kind, full_argument(mention)) == (text, keyword, argument):
+            return text
+    return None
+
+
+def mention_to_argument(text: str) -> str:
+    """Convert a mention of a path or symbol to an argument: `@"src/my cart.py"#total` to "src/my cart.py#total"."""
+    (mention,) = parse(text, {})
+    scope = (f"{mention.root}:" if mention.root else "") + mention.scope
+    separator = "#" if scope and mention.kind == "symbol" else ""
+    return f"{scope}{separator}{mention.target}" + ("/" if mention.kind == "folder" else "")
+
+
+@lru_cache(maxsize=1 << 12)
+def _format(
+    path: str, root: str, folder: bool, lines: Span | None, symbol: str, keywords: tuple[tuple[str, str], ...]
+) -> str | None:
+    if any(unicodedata.category(char) in _UNREPRESENTABLE for char in path + root + symbol):
+        return None
+    tail = "" if lines is None else ":" + (lines.label if lines.end != LAST_LINE else f"{lines.start + 1}-")
+    slash = "/" if folder and path else ""
+    prefixes = [f"{root}:", f"{_quote(root)}:"] if root else [""]
+    names = [path + slash, _quote(path + slash), _quote("./" + path + slash)] if path else [""]
+    if path.strip(_SEPARATORS) != path:
+        names = names[1:]  # without quotes, the workspace would decide where the path begins or ends
+    symbols = [f"#{symbol}", f"#{_quote(symbol)}"] if symbol else [""]
+    kind = "symbol" if symbol else "folder" if slash else "file" if path else "workspace"
+    keyword_table = dict(keywords)
+    for prefix, name, symbol_part in product(prefixes, names, symbols):
+        text = f"@{prefix}{name}{symbol_part}{tail}"
+        mentions = parse(text + _FOLLOWING_WORD, keyword_table)
+        if len(mentions) != 1 or mentions[0].text != text:
+            continue
+        parsed = mentions[0]
+        parsed_path = parsed.scope if symbol else parsed.target
+        if (parsed.kind, parsed.root, parsed.lines) != (kind, root, lines) or (symbol and parsed.target != symbol):
+            continue
+        if parsed_path in (path, "./" + path):
+            return text
+    return None
+
+
+def _quote(name: str) -> str:
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -17,7 +17,7 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from promptls.prompt.layouts.types import Message
+from promptls.prompt.layouts import Message
 from promptls.prompt.rendering.fences import BOUNDARY_LENGTH, SPECIMEN, fence
 from promptls.prompt.rendering.renderer import SEPARATOR
 from promptls.prompt.sanitize import escape_invisible, redact

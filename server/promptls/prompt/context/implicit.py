@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.graph.search import search_nodes
+from promptls.graph.node_search import search_nodes
 from promptls.mentions.context import ResolveContext
 from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.context.explicit import locate_item
@@ -23,16 +23,16 @@ from promptls.prompt.packing.rank import (
     apply_time_decay,
     by_value_per_token,
     diversify,
+    rerank,
     split_by_threshold,
 )
-from promptls.prompt.packing.rerank import rerank
 from promptls.prompt.profile import Profile
 from promptls.prompt.rendering.definition_outline import outline_definitions
 from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.scoring import CorpusStatistics, RetrievedItem, ScoringQuery, apply_boosts, score_items
-from promptls.retrieval import retrieve, score_first_stage
 from promptls.retrieval.query import Query
+from promptls.retrieval.retrieve import retrieve, score_first_stage
 
 MIN_ITEMS, MIN_ITEMS_PER_TOKEN = 12, 1 / 250
 """Items that are read at least: a constant, plus a number for each token of the budget."""
@@ -198,6 +198,12 @@ def apply_threshold(candidates: Candidates, threshold: float, profile: Profile) 
     limit = constants.max_items or len(items)
     beyond = [DroppedItem(r.item, f"after the best {limit}") for r in items[limit:]]
     return replace(candidates, items=tuple(items[:limit]), dropped=(*candidates.dropped, *dropped, *beyond))
+
+
+def keep_from(candidates: Candidates, score: float) -> Candidates:
+    """Keep the items of a task and the retrieved items that reach a score."""
+    kept = tuple(r for r in candidates.items if r.item.origin is Origin.TASK or r.item.score >= score)
+    return replace(candidates, items=kept)
 
 
 def append(candidates: Candidates, more: Candidates) -> Candidates:

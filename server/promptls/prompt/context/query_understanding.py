@@ -1,6 +1,5 @@
-"""Query understanding: the intent of a question, from the offline classifier, a profile hook and a language model.
+"""Query understanding: the intent of a question, from the offline classifier and a profile hook.
 
-The offline classifier always runs first; a language model that is not available or fails only costs a warning.
 Mentions are resolved whatever the intent.
 """
 
@@ -13,12 +12,8 @@ from msgspec.structs import replace
 
 from promptls.index import STOP_WORDS, find_words, tokenize
 from promptls.mentions.context import ResolveContext
-from promptls.model import Problem
 from promptls.prompt.intent import Intent
-from promptls.prompt.intent.categories import category_names
 from promptls.prompt.intent.detect import detect_intent
-from promptls.prompt.intent.refine import refine_intent
-from promptls.prompt.language_model import LanguageModel, interpret_question
 from promptls.prompt.options import PromptOptions
 from promptls.prompt.scoring import ScoringQuery
 from promptls.retrieval.query import parse_query
@@ -88,7 +83,7 @@ def understand_query(
         keywords = _keywords(searched)
         if classifier == "none":
             intent = replace(intent, about_codebase=bool(question.strip()))
-    intent, warnings = _refine_with_model(intent, question, options.language_model, context)
+    warnings: tuple[str, ...] = ()
     if classifier == "default":
         query = context.services.cooccurrence.expand(
             intent.query, context.snapshot, reader, complete=context.index_complete
@@ -96,9 +91,9 @@ def understand_query(
         intent = replace(intent, query=query)
     max_keywords = profile.understanding.max_keywords or len(keywords)
     if is_foreign:
-        warnings = (*warnings, FOREIGN_WARNING)
-    elif translation is not None and (warnings or not isinstance(options.language_model, LanguageModel)):
-        warnings = (*warnings, *_translation_warnings(translation))  # else the language model translated
+        warnings = (FOREIGN_WARNING,)
+    elif translation is not None:
+        warnings = _translation_warnings(translation)
     scoring_query = ScoringQuery(searched, keywords[:max_keywords], intent.action)
     return QueryUnderstanding(intent, scoring_query, is_foreign, warnings)
 
@@ -127,17 +122,3 @@ def _keywords(question: str) -> tuple[str, ...]:
     """Return the words of a question without short words and stop words, each once."""
     words = (word.lower() for word in find_words(question))
     return tuple(dict.fromkeys(word for word in words if len(word) > 2 and word not in STOP_WORDS))
-
-
-def _refine_with_model(
-    intent: Intent, question: str, model: LanguageModel | Problem | None, context: ResolveContext
-) -> tuple[Intent, tuple[str, ...]]:
-    """Refine the intent with the answer of a language model, and return warnings if there is no answer."""
-    if model is None or not question.strip():
-        return intent, ()
-    if isinstance(model, Problem):
-        return intent, (f"{model.message} {model.suggestion}".strip(),)
-    answer = interpret_question(question, category_names(), model, context.token)
-    if isinstance(answer, Problem):
-        return intent, (*model.warnings, answer.message)
-    return refine_intent(intent, answer), model.warnings

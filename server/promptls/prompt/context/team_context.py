@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.team_documents import add_hits
+from promptls.mentions.resolvers.team import add_hits
 from promptls.model import FileText, Item, Origin
 from promptls.prompt.context.implicit import Candidates
 from promptls.prompt.context.query_understanding import QueryUnderstanding
@@ -23,7 +23,7 @@ from promptls.prompt.packing.pack import PackedItem, PackingCandidate, PackResul
 from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.retrieval.linear_model import LogisticModel
-from promptls.retrieval.team import PendingAnswer, TeamAnswer, TeamHit
+from promptls.retrieval.team_source import PendingAnswer, TeamAnswer, TeamHit
 
 MIN_RELATIVE_SCORE = 0.1
 """Minimum score of a hit as a share of the best one."""

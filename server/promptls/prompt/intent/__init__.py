@@ -7,6 +7,6 @@ resolved whatever the intent.  Word lists are TOML files.
 
 from __future__ import annotations
 
-from promptls.prompt.intent.types import ACTIONS, QUESTION_TYPES, Category, Entity, Intent, Interpretation
+from promptls.prompt.intent.types import ACTIONS, QUESTION_TYPES, Category, Entity, Intent
 
-__all__ = ["ACTIONS", "QUESTION_TYPES", "Category", "Entity", "Intent", "Interpretation"]
+__all__ = ["ACTIONS", "QUESTION_TYPES", "Category", "Entity", "Intent"]

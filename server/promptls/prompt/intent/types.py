@@ -74,14 +74,3 @@ class Intent(Struct, frozen=True):
     def likely_categories(self) -> tuple[str, ...]:
         """Names of the likely categories."""
         return tuple(c.name for c in self.categories if c.is_likely)
-
-
-class Interpretation(Struct, frozen=True):
-    """A language model's interpretation of a question; None and () for missing or invalid fields."""
-
-    about_codebase: bool | None = None
-    confidence: float | None = None  # of `about_codebase`, 0 to 1
-    categories: tuple[str, ...] = ()  # valid names, in the order of the answer
-    types: tuple[str, ...] = ()  # in the order of QUESTION_TYPES
-    action: str | None = None  # one of ACTIONS
-    terms: tuple[str, ...] = ()  # search terms of one to three words, most significant first

@@ -13,7 +13,7 @@ from typing import Any
 import httpx2  # type: ignore[import-not-found,unused-ignore]
 import msgspec
 
-from promptls.prompt.language_model.errors import AttemptFailed
+from promptls.prompt.language_model.client import AttemptFailed
 from promptls.prompt.sanitize import escape_invisible
 
 MAX_BODY_BYTES = 256 * 1024

@@ -23,14 +23,15 @@ from promptls.prompt.packing.packer import (
     SIGNATURE,
     Packer,
     PackerEntry,
+    Part,
     are_full_and_implicit,
     can_share_fence,
     entry_of,
+    sources_of,
 )
-from promptls.prompt.packing.parts import Part, sources_of
-from promptls.prompt.rendering.file_definitions import render_definitions
 from promptls.prompt.rendering.forms import ItemForms, render_full_forms
 from promptls.prompt.rendering.spans import count_lines
+from promptls.prompt.rendering.truncation import elision_lines
 
 Mode = Literal["best", "skip", "signature", "stop", "cut"]
 Order = Literal["file", "score", "reverse"]
@@ -350,3 +351,34 @@ def _pack_whole(packer: Packer, implicit: Sequence[PackingCandidate], first: int
                 reduced = forms.signature()
             if reduced is not None:
                 packer.add(entry_of(quality, reduced, forms, rank, False), packer.remaining)
+
+
+# ---------------------------------------------------------------- file definitions
+
+
+def render_definitions(file: ItemForms, definitions: Sequence[ItemForms], max_tokens: int) -> RenderedItem | None:
+    """Render the definitions of a file that fit, best first, in the order of the file.
+
+    A definition that does not fit in full is shown by its signature.  None if not even one signature fits.
+    """
+    if file.file is None:
+        return None
+    count, lines = file.renderer.counter.count, file.sanitized_lines
+    left = max_tokens - file.render_lines((), file.region).tokens
+    chosen: list[tuple[ItemForms, bool]] = []  # (definition, whether in full)
+    for definition in definitions:
+        for in_full, spans in ((True, definition.full_spans()), (False, definition.signature_spans())):
+            cost = sum(count("\n".join([*lines[s.start : s.end], *elision_lines(s), ""])) for s in spans)
+            if spans and cost <= left:
+                chosen.append((definition, in_full))
+                left -= cost
+                break
+    while chosen:
+        shown = [s for d, in_full in chosen for s in (d.full_spans() if in_full else d.signature_spans())]
+        rendered = file.render_lines(shown, file.region, "partial")
+        if rendered.tokens <= max_tokens:
+            return rendered
+        last, in_full = chosen.pop()  # costs were added up one by one; their sum can be slightly too small
+        if in_full and last.signature_spans() and last.signature_spans() != last.full_spans():
+            chosen.append((last, False))
+    return None

@@ -15,7 +15,7 @@ from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.model import FileText, Item, RenderedItem, Span, Symbol
 from promptls.prompt.rendering.forms import ItemForms
 from promptls.prompt.rendering.renderer import Renderer
-from promptls.prompt.sanitize import redact
+from promptls.prompt.sanitize import origin_of, redact
 from promptls.util.text.plural import plural
 
 MAX_MEMBERS = 5
@@ -80,7 +80,7 @@ class DefinitionOutline(ItemForms):
         for index, symbol in enumerate(symbols):
             if (symbol.qualified, symbol.span.start) not in wanted:
                 continue
-            doc = redact(symbol.doc, self.item.path)[0]
+            doc = redact(symbol.doc, origin_of(self.file.entry))[0]
             entries.append((0, f"{_line(symbol, lines[index])}{_documentation(doc)}"))
             members = _members(symbols, index) if symbol.kind in TYPE_KINDS or symbol.kind == "module" else []
             main = sorted(members, key=lambda i: (-self._importance(symbols[i]), i))[:MAX_MEMBERS]

@@ -22,11 +22,10 @@ from promptls.prompt.rendering.definitions import (
     member_headers,
     start_of_cut_function,
 )
-from promptls.prompt.rendering.outlines import file_entries, folder_entries
 from promptls.prompt.rendering.renderer import Renderer, clean_symbol_name
 from promptls.prompt.rendering.spans import count_lines, first_lines, intersect_spans, merge_spans, subtract_spans
 from promptls.prompt.rendering.truncation import cut_position, elision_lines, largest_fitting
-from promptls.prompt.sanitize import Finding, clean
+from promptls.prompt.sanitize import Finding, clean, header_text
 
 MAX_DOC_LINES, SHORT_DOC_LINES = 12, 6
 """Maximum lines of a comment above a definition that is shown in full; of a longer one, the first lines are shown."""
@@ -378,3 +377,30 @@ def render_full_forms(forms: Iterable[ItemForms], renderer: Renderer) -> None:
     rendered = renderer.count_tokens([f.uncounted_lines(f.full_spans(), f.region) for f in missing])
     for item_forms_, full in zip(missing, rendered, strict=True):
         item_forms_._full = full
+
+
+# ---------------------------------------------------------------- outlines
+
+
+def file_entries(file: FileText, region: Span, base_depth: int, renderer: Renderer) -> list[tuple[int, str]]:
+    """Return (depth, "12-40  def name(...)") for each symbol in the region."""
+    symbols = file.entry.outline.symbols if file.entry.outline else ()
+    depths: dict[int, int] = {-1: base_depth - 1}
+    entries: list[tuple[int, str]] = []
+    symbol_lines = renderer.symbol_lines(file)
+    for i, symbol in enumerate(symbols):
+        if not region.contains(symbol.span):
+            continue
+        depths[i] = depths.get(symbol.parent, base_depth - 1) + 1
+        entries.append((depths[i], f"{symbol.span.label}  {symbol_lines[i]}"))
+    return entries
+
+
+def folder_entries(path: str, files: Sequence[FileText], renderer: Renderer) -> list[tuple[int, str]]:
+    """Return (0, file) for each file of the folder, followed by its symbols, one level deeper."""
+    prefix = renderer.label(path).rstrip("/") + "/"
+    entries: list[tuple[int, str]] = []
+    for file in files:
+        entries.append((0, header_text(renderer.label(file.entry.path).removeprefix(prefix))))
+        entries += file_entries(file, Span(0, len(file.lines)), 1, renderer)
+    return entries

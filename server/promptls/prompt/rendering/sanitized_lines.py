@@ -1,8 +1,8 @@
 """Lazily sanitized lines of a file; long lines of data are shortened.
 
 A prompt shows a few dozen lines of a file, and sanitizing is the most expensive step on its text.  Lines are therefore
-sanitized in batches when they are first read.  Private keys and secret files span many lines; their text is sanitized
-as a whole.
+sanitized in batches when they are first read.  Private keys, secret files and diffs are understood only as a whole, and
+their text is sanitized as a whole.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
 from promptls.model import FileText, Span
-from promptls.prompt.sanitize import Finding, clean, find_injections, is_secret_file
+from promptls.prompt.sanitize import Finding, clean, find_injections, is_diff, is_secret_file, origin_of
 from promptls.util.text.long_lines import shorten_line
 
 BATCH_LINES = 64
@@ -30,10 +30,10 @@ class SanitizedLines(Sequence[str]):
     def __init__(self, file: FileText) -> None:
         self._raw: Sequence[str] = file.lines
         self._lines: list[str] | None = None  # None while all sanitized lines equal the raw ones
-        self._path = file.entry.path
-        self._key = (file.entry.content_hash, file.entry.path) if file.entry.content_hash else None
+        self._path = origin_of(file.entry)
+        self._key = (file.entry.content_hash, self._path) if file.entry.content_hash else None
         self._done = _CLEAN_BATCHES.get(self._key, 0) if self._key else 0  # bit set of sanitized batches
-        self._as_whole = is_secret_file(self._path) or "PRIVATE KEY" in file.text
+        self._as_whole = is_secret_file(self._path) or "PRIVATE KEY" in file.text or is_diff(file.text)
         self._findings: list[Finding] = []
 
     def __len__(self) -> int:
@@ -119,4 +119,4 @@ class SanitizedLines(Sequence[str]):
 
 
 _CLEAN_BATCHES: dict[tuple[bytes, str], int] = {}
-"""Cache: (content hash, path) → bit set of batches without findings.  Losing entries only costs time."""
+"""Cache: (content hash, origin) → bit set of batches without findings.  Losing entries only costs time."""

@@ -13,8 +13,9 @@ from promptls.prompt.sanitize.injections import (
     find_injections,
     message_warnings,
 )
-from promptls.prompt.sanitize.invisible import escape_invisible, header_text, invisible_characters
-from promptls.prompt.sanitize.secrets import is_secret_file, redact
+from promptls.prompt.sanitize.invisible import escape_invisible, header_text, invisible_characters, one_line
+from promptls.prompt.sanitize.place import is_secret_file, origin_of
+from promptls.prompt.sanitize.secrets import is_diff, redact
 
 __all__ = [
     "CleanText",
@@ -23,8 +24,11 @@ __all__ = [
     "escape_invisible",
     "find_injections",
     "header_text",
+    "is_diff",
     "is_secret_file",
     "message_warnings",
+    "one_line",
+    "origin_of",
     "redact",
 ]
 
@@ -39,7 +43,7 @@ class CleanText(Struct, frozen=True):
 def clean(text: str, path: str = "") -> CleanText:
     """Redact secrets, escape invisible characters and remove a byte order mark at the start.
 
-    With a `path`, the text consists of lines of that file.
+    With a `path`, the origin of a file (see `origin_of`), the text consists of lines of that file.
     """
     text = text.removeprefix("\ufeff")
     text, secrets = redact(text, path, is_file=True)

@@ -77,6 +77,10 @@ def header_text(value: str) -> str:
     `&`, `<`, `>` and `"` become XML entities.  Tabs, line ends, invisible characters and "⟦" are escaped as by
     `escape_invisible`.  Decoding is unambiguous: first the escapes, then the entities.
     """
-    value = re.sub(r"[⟦\t\r\n]", lambda match: _escape(match.group()), value)
-    value = escape_invisible(value)[0]
-    return value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    return one_line(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+
+@lru_cache(maxsize=1 << 12)
+def one_line(value: str) -> str:
+    """Escape tabs, line ends, invisible characters and "⟦" of a path or a name that stands in a line of its own."""
+    return escape_invisible(re.sub(r"[⟦\t\r\n]", lambda match: _escape(match.group()), value))[0]

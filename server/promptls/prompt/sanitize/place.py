@@ -7,6 +7,9 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from promptls.index import VIRTUAL_SCHEME, secret_kind
+from promptls.model import FileEntry
+
 _SETTINGS_FILE = re.compile(
     r"(?:\.(?:ya?ml|toml|ini|cfg|cnf|conf|config|properties|props|xml|json|jsonc|ipynb|har|jmx|wsdl|csproj|targets|tf|tfvars|hcl|plist|service|list"
     r"|env(?:rc)?(?:\.\w+)?)|dockerfile[^/]*|containerfile|makefile|(?:^|/)\.[\w.-]+|rc)(?: \([^()]*\))?$",
@@ -24,6 +27,13 @@ _TEST_FILE = re.compile(
 )
 
 
+_VERSION = re.compile(r" \((?!\d+\)$)[^()]*\)$")
+"""End of the name of a virtual document with the text of one file: "promptls:a/.env (diff)".
+
+Other virtual documents are terminal output, the clipboard, earlier turns and commit messages.
+"""
+
+
 class Place(Struct, frozen=True):
     """Kind of file that a text comes from."""
 
@@ -38,6 +48,23 @@ class Place(Struct, frozen=True):
 
 
 @lru_cache(maxsize=1024)
-def place_of(path: str) -> Place:
-    """Return the kind of a file, "" for a text without a file."""
-    return Place(*(pattern.search(path) is not None for pattern in (_SETTINGS_FILE, _TEXT_FILE, _TEST_FILE)))
+def place_of(origin: str) -> Place:
+    """Return the kind of a file by its origin, see `origin_of`; "" for a text without a file."""
+    if origin.startswith(VIRTUAL_SCHEME):
+        origin = origin[len(VIRTUAL_SCHEME) :]
+        if not _VERSION.search(origin):
+            return Place(in_settings=False, in_text=True, in_tests=False)
+    return Place(*(pattern.search(origin) is not None for pattern in (_SETTINGS_FILE, _TEXT_FILE, _TEST_FILE)))
+
+
+def is_secret_file(origin: str) -> bool:
+    """Return whether the name of a file, or of the file of a diff, marks it as a file of secrets."""
+    return bool(origin and secret_kind(_VERSION.sub("", origin.removeprefix(VIRTUAL_SCHEME))))
+
+
+def origin_of(entry: FileEntry) -> str:
+    """Return what the kind of a file is judged by: its path below its root, or the path of a virtual document.
+
+    The folders above a root belong to the machine: a clone below ~/tests/ does not consist of tests.
+    """
+    return entry.name if entry.root else entry.path

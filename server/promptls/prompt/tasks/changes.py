@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from promptls.graph.definitions import call_sites, definition_item, used_names
+from promptls.graph.definitions import call_sites, definition_item, find_tests_named_after, used_names
 from promptls.graph.graph import GraphView
-from promptls.graph.test_names import find_tests_named_after
-from promptls.graph.traversal.call_paths import callers
+from promptls.graph.traversal import callers
 from promptls.index import OutlineRef
 from promptls.languages.kinds import CALLABLE_KINDS
 from promptls.mentions.context import ResolveContext

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.extent import find_mentions
-from promptls.mentions.resolve import collect_items, resolve_mentions
+from promptls.mentions.resolve import collect_items, parse_message, resolve_message
 from promptls.mentions.syntax.grammar import strip_mentions
 from promptls.model import Item, Origin
 from promptls.prompt.layouts import Message
@@ -39,9 +39,9 @@ def items_of_earlier_turns(request: TaskRequest) -> list[Item]:
     for text in turns[::-1][:MAX_TURNS]:
         if len(text) > MAX_TURN_CHARACTERS:
             continue  # a built prompt, whose fences quote code
-        mentions = [mention for mention in find_mentions(text, request.context) if mention.kind in KINDS]
-        if mentions:
-            items += collect_items(resolve_mentions(text, request.context, mentions=mentions))
+        message = parse_message(text, request.context)
+        message = replace(message, mentions=tuple(m for m in message.mentions if m.kind in KINDS))
+        items += collect_items(resolve_message(message, request.context).outcomes)
     return [replace(item, origin=Origin.TASK, score=SCORE, mention=-1) for item in items][:MAX_ITEMS]
 
 

@@ -16,7 +16,7 @@ from promptls.index import IndexReader, tokenize
 from promptls.knowledge.project.file_kind import is_test_path
 from promptls.mentions.context import ResolveContext
 from promptls.model import FileText, Span
-from promptls.model.prompt_documents import is_prompt_document
+from promptls.model.files import is_prompt_document
 from promptls.prompt.tasks.stack_trace import Frame, numbered_lines
 
 MAX_ERRORS = 8

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from promptls.graph.definitions import definition_item, used_names
+from promptls.graph.definitions import definition_item, node_of_item, used_names
 from promptls.graph.graph import GraphView
-from promptls.graph.traversal.expand import node_of_item
 from promptls.index import OutlineRef
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.mentions.context import ResolveContext

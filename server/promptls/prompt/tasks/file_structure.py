@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from promptls.graph.graph import GraphView
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.outcomes.constructors import virtual_item
+from promptls.mentions.outcomes import virtual_item
 from promptls.model import Item, Origin, Symbol
 from promptls.prompt.tasks.types import SCORE
 from promptls.util.text.plural import plural

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptls.graph.centrality import central_definitions, is_project_code, is_support_code
 from promptls.graph.graph import GraphView
-from promptls.graph.traversal.centrality import central_definitions, is_project_code, is_support_code
 from promptls.index import OutlineRef
-from promptls.knowledge.project import ProjectFacts
+from promptls.knowledge.project.facts import ProjectFacts
 from promptls.languages.kinds import CALLABLE_KINDS
 from promptls.mentions.context import ResolveContext
 from promptls.model import Item, Origin

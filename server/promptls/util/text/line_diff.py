@@ -14,7 +14,7 @@ from operator import itemgetter
 from msgspec import Struct
 from rapidfuzz.distance import LCSseq
 
-from promptls.util.cancellation import CancelSignal
+from promptls.util.cancellation import CancelToken
 from promptls.util.text.span import Span
 
 MAX_PAIRS = 400_000_000
@@ -30,7 +30,7 @@ class DiffBlock(Struct, frozen=True):
 
 
 def patience_diff(
-    old: Sequence[Hashable], new: Sequence[Hashable], token: CancelSignal | None = None
+    old: Sequence[Hashable], new: Sequence[Hashable], token: CancelToken | None = None
 ) -> list[DiffBlock]:
     """Return the blocks of two texts in order, equal and different ones by turns.
 
@@ -53,7 +53,7 @@ def patience_diff(
     return blocks
 
 
-def _matches(a: list[int], b: list[int], token: CancelSignal | None) -> Iterator[tuple[int, int, int]]:
+def _matches(a: list[int], b: list[int], token: CancelToken | None) -> Iterator[tuple[int, int, int]]:
     """Yield (start in a, start in b, length) of equal lines, in order."""
     head, shorter = 0, min(len(a), len(b))
     while head < shorter and a[head] == b[head]:

@@ -191,19 +191,6 @@ function tests.rendering()
   equal(render.number(1234567), '1,234,567', 'thousands separators')
 end
 
-function tests.pasting()
-  local job = vim.fn.jobstart({ 'cat' }, { term = true })
-  local sent
-  local chansend = vim.fn.chansend
-  vim.fn.chansend = function(_, text)
-    sent = text
-  end
-  require('promptls.consumers').send('one\27[201~\r\ntwo\194\155x\7ä', {}, 'q', 'terminal')
-  vim.fn.chansend = chansend
-  vim.fn.jobstop(job)
-  equal(sent, '\27[200~one[201~\ntwoxä\27[201~', 'a prompt cannot end the bracketed paste')
-end
-
 vim.cmd.runtime('plugin/promptls.lua')
 local count = 0
 for name, test in vim.spairs(tests) do

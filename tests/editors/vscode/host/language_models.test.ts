@@ -60,7 +60,7 @@ describe("language models", () => {
     const [command, ...args] = await waitFor("the editor starts the server", () => runningProcesses(index, "mcp")[0]?.words, 30_000);
     assert.deepEqual(args.slice(-3), ["mcp", "--root", folder().fsPath]);
     const tools = await listMcpTools(command!, args);
-    assert.deepEqual(tools, ["explain_symbol", "get_context", "related_code", "search_code"]);
+    assert.deepEqual(tools, ["explain_symbol", "get_context", "read_code", "search_code"]);
   });
 });
 

@@ -21,14 +21,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from promptls.index.syntax.c_masks import MacroName
 from promptls.index.syntax.symbol_builder import Extent, SymbolDraft, draft_from_match, extent_of, shift_extent
 from promptls.index.syntax.tree_sitter.grammars import GRAMMAR_SOURCES, GrammarSource, grammar_loader
 from promptls.index.syntax.tree_sitter.source_text import SourceText
-from promptls.languages import LANGUAGES, Language
+from promptls.languages import LANGUAGES, Language, read_query_file
 from promptls.model import CALL, IMPLEMENT, INHERIT, USE
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def compiled_queries(
     if grammar is None:
         return None
     patterns = [
-        pattern for name in LANGUAGES[language].query_files for pattern in split_patterns(_read_query_file(name))
+        pattern for name in LANGUAGES[language].query_files for pattern in split_patterns(read_query_file(name))
     ]
     query, accepted = _compile_supported(grammar, patterns)
     return CompiledQueries(
@@ -130,10 +129,6 @@ def split_patterns(source: str) -> list[str]:
         elif text[0] == "@" and depth == 0:
             patterns[-1] += " " + text
     return patterns
-
-
-def _read_query_file(name: str) -> str:
-    return (resources.files("promptls.languages") / "queries" / f"{name}.scm").read_text("utf-8")
 
 
 def _role(pattern: str) -> str:

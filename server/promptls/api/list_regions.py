@@ -1,0 +1,169 @@
+"""Handle `promptls/list`: ranked regions of the workspace in one line each, within a token budget."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from itertools import pairwise
+
+from promptls.api.messages import params as protocol
+from promptls.api.messages.locations import uri_of
+from promptls.api.messages.params import InvalidParams, Json
+from promptls.api.messages.path_globs import match_paths
+from promptls.api.messages.results import encode_index_state, encode_span
+from promptls.engine import Engine
+from promptls.index import IndexState, Snapshot, file_stat, find_words, split_identifier
+from promptls.languages.kinds import TITLED_KINDS
+from promptls.mentions.resolve import message_syntax
+from promptls.model import CancelToken, Item
+from promptls.prompt.budget import BudgetRequest, budget_of
+from promptls.prompt.errors import InvalidOption
+from promptls.prompt.intent.detect import detect_intent
+from promptls.prompt.region_list import LIST_BUDGET, ListedRegion
+from promptls.prompt.region_list import list_regions as lay_out
+from promptls.prompt.tokens import Counter
+from promptls.retrieval import retrieve
+from promptls.retrieval.query import Query
+from promptls.util.text.plural import plural
+
+MAX_SNIPPET_LINES = 20
+"""Maximum value of `snippets`; whole regions are read with promptls/read."""
+
+MAX_NAME_WORDS = 5
+"""Maximum number of words of a query that may be those of a name; longer ones are questions."""
+
+_WILDCARD = re.compile(r"[*?\[]")
+
+
+def list_regions(engine: Engine, params: protocol.ListParams, token: CancelToken) -> Json:
+    """Handle `promptls/list`."""
+    if not params.query.strip():
+        raise InvalidParams("query: must not be blank.", "query")
+    if not 0 <= params.snippets <= MAX_SNIPPET_LINES:
+        raise InvalidParams(f"snippets: must be between 0 and {MAX_SNIPPET_LINES}.", "snippets")
+    budget, counter = budget_for(engine, params.budget, LIST_BUDGET)
+    snapshot = engine.snapshot_for_message(message_syntax(params.query), token)
+    paths = match_paths(snapshot, params.paths) if params.paths else None
+    services = engine.services
+    query = services.cooccurrence.expand(
+        detect_intent(params.query, params.query).query,
+        snapshot,
+        engine.index.reader(),
+        complete=engine.index_complete,
+    )
+    with engine.index.foreground():
+        found = retrieve.search(query, snapshot, engine.index, services.strategy, token, paths).items
+        items = promote_names(found, query)
+        named = [item for item in items if matches_name(item, params.names)] if params.names else items
+        current, changed = without_changed_files(named, snapshot)
+        if changed:
+            engine.workspace.touch(changed)
+        state = engine.index.state()
+        header = first_line(state, len(changed))
+        reserve = counter.count(header) + 16 if header else 16
+        listed = lay_out(
+            current,
+            query,
+            engine.index.source_reader(snapshot),
+            counter,
+            max(1, budget - reserve),
+            all_marked=params.all_marked or bool(params.paths) or query.seeks_tests or query.about_docs,
+            snippet_lines=params.snippets,
+            first_number=params.first,
+        )
+    summary = f"{len(listed.regions)} of {listed.found} regions"
+    if not listed.regions:
+        summary = _nothing_found(params, paths, state)
+    text = "\n".join(filter(None, [header, summary, listed.text]))
+    return {
+        "text": text,
+        "tokens": counter.count(text),
+        "regions": [_encode_region(region, snapshot) for region in listed.regions],
+        "found": listed.found,
+        "index": encode_index_state(state),
+    }
+
+
+def budget_for(engine: Engine, budget: protocol.Budget, default: int) -> tuple[int, Counter]:
+    """Return the tokens and the counter of a request.
+
+    Raises:
+        InvalidParams: The budget is invalid.
+    """
+    request = BudgetRequest(budget.tokens or default, budget.model, budget.counter)
+    try:
+        limit = budget_of(engine.settings.budget, request)
+    except InvalidOption as error:
+        raise InvalidParams(str(error), error.field, error.valid) from None
+    return limit.tokens, limit.counter
+
+
+def promote_names(items: Sequence[Item], query: Query) -> Sequence[Item]:
+    """Move definitions whose names contain adjacent words of a short query in order to the front: "fish install"."""
+    words = [word.lower() for word in find_words(query.text)]
+    if not 2 <= len(words) <= MAX_NAME_WORDS:
+        return items
+    pairs = {first + second for first, second in pairwise(words)}
+
+    def matched(item: Item) -> int:
+        parts = split_identifier(item.symbol.rpartition(".")[2]) if item.kind not in TITLED_KINDS else []
+        return len(pairs.intersection(first + second for first, second in pairwise(parts)))
+
+    return sorted(items, key=lambda item: -matched(item))
+
+
+def matches_name(item: Item, names: Sequence[str]) -> bool:
+    """Return whether the qualified name of a region ends with one of the names, or matches it as a glob."""
+    name = item.symbol.lower()
+    for wanted in (one.lower().replace("::", ".").replace("#", ".") for one in names):
+        if _WILDCARD.search(wanted):
+            if fnmatchcase(name, wanted) or fnmatchcase(name.rpartition(".")[2], wanted):
+                return True
+        elif f".{name}".endswith(f".{wanted}") or name.startswith(f"{wanted}.") or f".{wanted}." in name:
+            return True
+    return False
+
+
+def without_changed_files(items: Sequence[Item], snapshot: Snapshot) -> tuple[list[Item], list[str]]:
+    """Return the regions whose lines are still right, and the files that have changed since they were indexed."""
+    changed: dict[str, bool] = {}
+    for item in items:
+        if item.path not in changed:
+            entry = snapshot.files.get(item.path)
+            is_open = item.path in snapshot.documents
+            changed[item.path] = entry is None or (not is_open and file_stat(item.path) != (entry.size, entry.mtime_ns))
+    return [item for item in items if not changed[item.path]], sorted(p for p, is_so in changed.items() if is_so)
+
+
+def first_line(state: IndexState, changed: int) -> str:
+    """Return what the reader must know first: an incomplete index, and changed files; "" if there is neither."""
+    parts = []
+    if state.progress < 1:
+        left = f", about {math.ceil(state.seconds_left)} s left" if state.seconds_left is not None else ""
+        parts.append(f"The index is {int(100 * state.progress)} % complete{left}; more is found later.")
+    if changed:
+        parts.append(f"{plural(changed, 'file')} changed since they were indexed and are left out; list again.")
+    return " ".join(parts)
+
+
+def _nothing_found(params: protocol.ListParams, paths: Sequence[str] | None, state: IndexState) -> str:
+    if paths is not None and not paths:
+        return f"No indexed file matches {', '.join(params.paths)}. Globs are relative to the workspace folder."
+    if state.progress < 1:
+        return "No regions yet; list again when more of the workspace is indexed."
+    limited = " Try without paths or names." if params.paths or params.names else " Try other words."
+    return f"No regions found.{limited}"
+
+
+def _encode_region(region: ListedRegion, snapshot: Snapshot) -> Json:
+    return {
+        "number": region.number,
+        "uri": uri_of(region.path, snapshot.documents),
+        "path": snapshot.label(region.path),
+        "ranges": [encode_span(span) for span in region.spans],
+        "kind": region.kind,
+        "symbol": region.symbol,
+        "mark": region.mark,
+    }

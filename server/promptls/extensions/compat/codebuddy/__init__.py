@@ -1,0 +1,31 @@
+"""The pipeline of CodeBuddy: keyword classifier, two searches, keyword density, a table of model budgets."""
+
+from __future__ import annotations
+
+from promptls.extensions.compat.codebuddy.budget import model_budget
+from promptls.extensions.compat.codebuddy.classifier import classify
+from promptls.extensions.compat.codebuddy.layout import codebuddy_layout
+from promptls.extensions.compat.codebuddy.scoring import density_formula
+from promptls.extensions.compat.codebuddy.sections import memory_section, overview_section, team_section
+from promptls.prompt.profile import ProfileHooks, read_profile
+from promptls.prompt.sections import architecture_section
+
+PROFILE = read_profile(
+    "promptls.extensions.compat",
+    "codebuddy",
+    ProfileHooks(
+        classify=classify,
+        formula=density_formula,
+        layout=codebuddy_layout,
+        quotes_history=True,
+        sections={
+            "architecture": architecture_section,  # for every question
+            "memory": memory_section,
+            "overview": overview_section,
+            "team": team_section,
+        },
+        budget=model_budget,
+    ),
+)
+
+__all__ = ["PROFILE"]

@@ -1,0 +1,160 @@
+"""The reader process of the team index, and the thread of the server that talks to it."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import BinaryIO, cast
+
+from msgspec import MsgspecError, Struct
+
+from promptls.extensions.team.messages import (
+    Failure,
+    IndexOpened,
+    OpenIndex,
+    ReaderRequest,
+    ReaderResponse,
+    response_decoder,
+)
+from promptls.extensions.team.storage import Storage
+from promptls.index import kill_process, read_frame, spawn_process, write_frame
+from promptls.util.backoff import Backoff
+
+log = logging.getLogger(__name__)
+
+READER_MODULE = "promptls.extensions.team.reader_process"
+TIMEOUT_S = 20.0
+"""Seconds after which the reader process is killed because the storage does not respond."""
+REFRESH_S = 60.0
+"""Seconds after which a search is followed by a check for a newer version."""
+FIRST_RETRY_S, MAX_RETRY_S = 5.0, 300.0
+"""Delay after the first failure and at most; until then requests are answered with the problem."""
+
+
+class _Job(Struct, frozen=True, eq=False):
+    request: ReaderRequest
+    result: Future[ReaderResponse]
+    expires_at: float  # time.monotonic() of the end of its time limit
+
+
+class ReaderConnection:
+    """Runs requests one after another in the reader process, which it starts on demand and replaces after a failure."""
+
+    def __init__(self, storage: Storage, on_opened: Callable[[IndexOpened], None]) -> None:
+        """Create a connection; nothing is started before the first request."""
+        self._storage = storage
+        self._on_opened = on_opened
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._backoff = Backoff(FIRST_RETRY_S, MAX_RETRY_S)
+        self._opened_at = 0.0  # time.monotonic() of the last successful OpenIndex, 0 if the process is not ready
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+        self.problem = ""  # why the last request failed
+
+    def submit(self, request: ReaderRequest, timeout_s: float) -> Future[ReaderResponse]:
+        """Queue a request; it is skipped if its turn comes after the time-out."""
+        job = _Job(request, Future(), time.monotonic() + timeout_s)
+        with self._lock:
+            if self._closed:
+                job.result.set_result(Failure("The team index is closed."))
+                return job.result
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="team-index", daemon=True)
+                self._thread.start()
+        self._jobs.put(job)
+        return job.result
+
+    def close(self) -> None:
+        """Stop the process; running requests fail."""
+        with self._lock:
+            self._closed = True
+            process = self._process
+        if process is not None:
+            process.kill()
+        self._jobs.put(None)
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            if time.monotonic() > job.expires_at:
+                job.result.set_result(Failure(f"The team index {self._storage.uri} is busy."))
+                continue
+            try:
+                response = self._answer(job.request)
+            except Exception as error:  # a bug must not end the thread: callers would wait for nothing
+                log.exception("a request to the team index failed")
+                response = Failure(f"Cannot read the team index {self._storage.uri}: {type(error).__name__}.")
+            job.result.set_result(response)
+            if self._opened_at and time.monotonic() - self._opened_at > REFRESH_S:
+                self._exchange(self._open_request(warm=True))
+        self._stop()
+
+    def _answer(self, request: ReaderRequest) -> ReaderResponse:
+        """Return the response, after opening the index if necessary."""
+        if not self._opened_at or isinstance(request, OpenIndex):
+            if self._backoff.remaining_s:
+                return Failure(self.problem)
+            opened = self._exchange(self._open_request(warm=isinstance(request, OpenIndex)))
+            if isinstance(opened, Failure) or isinstance(request, OpenIndex):
+                return opened
+        return self._exchange(request)
+
+    def _open_request(self, warm: bool) -> OpenIndex:
+        return OpenIndex(self._storage.uri, dict(self._storage.options), warm)
+
+    def _exchange(self, request: ReaderRequest) -> ReaderResponse:
+        """Send a request and wait for the response; the process is killed after `TIMEOUT_S`."""
+        response = self._send(request)
+        failed = isinstance(response, Failure)
+        self._backoff.record(failed)
+        self.problem = response.problem if isinstance(response, Failure) else ""
+        if failed:
+            self._opened_at = 0.0
+        elif isinstance(response, IndexOpened):
+            self._opened_at = time.monotonic()
+            self._on_opened(response)
+        return response
+
+    def _send(self, request: ReaderRequest) -> ReaderResponse:
+        process = self._start()
+        if process is None or process.stdin is None or process.stdout is None:
+            return Failure("The team index is closed.")
+        timer = threading.Timer(TIMEOUT_S, process.kill)
+        timer.daemon = True
+        timer.start()
+        started = time.monotonic()
+        try:
+            write_frame(cast(BinaryIO, process.stdin), request)
+            body = read_frame(cast(BinaryIO, process.stdout))
+            if body is not None:
+                return response_decoder.decode(body)
+        except (OSError, ValueError, MsgspecError) as error:
+            log.warning("the reader of the team index failed: %s", error)
+        finally:
+            timer.cancel()
+        self._stop()
+        timed_out = time.monotonic() - started >= TIMEOUT_S
+        reason = "it does not respond" if timed_out else "its reader process ended"
+        return Failure(f"Cannot read the team index {self._storage.uri}: {reason}.")
+
+    def _start(self) -> subprocess.Popen[bytes] | None:
+        with self._lock:
+            if self._closed:
+                return None
+            if self._process is None or self._process.poll() is not None:
+                self._opened_at = 0.0
+                self._process = spawn_process(READER_MODULE, background=False)
+            return self._process
+
+    def _stop(self) -> None:
+        with self._lock:
+            process, self._process = self._process, None
+        self._opened_at = 0.0
+        if process is not None:
+            kill_process(process)

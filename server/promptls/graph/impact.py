@@ -1,0 +1,218 @@
+"""Impact of a change of a definition: imports, overrides, tests through callers, and mentions of its name in text.
+
+Syntactic analysis does not see values, templates and reflection.  The lines that contain the name show what it missed.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
+
+from promptls.graph.graph import IMPORT, INDEX_STEMS, GraphView
+from promptls.graph.resolution.entities import Instance, Resolution
+from promptls.graph.resolution.name_lookup import common_segments
+from promptls.graph.traversal import MIN_CERTAINTY
+from promptls.index import IndexReader, OutlineRef, tokenize
+from promptls.languages.kinds import TYPE_KINDS
+from promptls.model import PROSE, CancelToken, FileText, Import, Problem
+
+MAX_SUBTYPES = 60
+"""Maximum number of subtypes of a type."""
+MAX_CALLER_LEVELS, MAX_CALLERS = 3, 200
+"""Maximum distance of tests through callers, and maximum number of callers that are followed; bounds the time."""
+MAX_TEXT_FILES, TEXT_TIMEOUT_S = 300, 1.0
+"""Maximum number of files whose text is searched for a name, nearest folders first, and seconds for it."""
+
+
+class ImportOf(Struct, frozen=True):
+    """An import of a definition or file."""
+
+    path: str
+    line: int
+    reexport: bool  # the file represents its folder, so that others can import the name from it
+
+
+def imports_of(view: GraphView, ref: OutlineRef) -> list[ImportOf]:
+    """Return the imports of a definition by its name, sorted by path and line."""
+    symbol = view.symbol(ref)
+    if symbol is None or symbol.parent >= 0:
+        return []
+    paths = {path for word in (symbol.name.lower(), "default") for path in view.files_using(IMPORT + word)}
+    found = []
+    for path in sorted(paths - {ref[0]}):
+        entry = view.entry(path)
+        reexport = path.rpartition("/")[2].partition(".")[0] in INDEX_STEMS
+        for imported in entry.outline.imports if entry is not None and entry.outline is not None else ():
+            if _imports(view, path, imported, ref, symbol.name):
+                found.append(ImportOf(path, imported.line, reexport))
+    return found
+
+
+def _imports(view: GraphView, path: str, imported: Import, ref: OutlineRef, name: str) -> bool:
+    entry = view.entry(path)
+    if entry is None or not {name, "default"}.intersection(imported.names):
+        return False
+    for target in view.resolver.imports.targets(entry, imported):
+        if target.name in (name, "default"):
+            entity = view.resolver.resolve_target(target)
+            if isinstance(entity, Resolution | Instance) and entity.ref == ref:
+                return True
+    return False
+
+
+def subtypes_of(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
+    """Return direct and indirect subtypes of a type, nearest first."""
+    subtypes: dict[OutlineRef, None] = {}
+    level = [ref]
+    while level and len(subtypes) < MAX_SUBTYPES:
+        edges = [e for one in level for e in view.incoming(one) if e.type in ("inherits", "implements")]
+        level = [e.source for e in edges if e.source not in subtypes and e.source != ref]
+        subtypes.update(dict.fromkeys(level))
+    return list(subtypes)
+
+
+def implementations_of(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
+    """Return the subtypes of a type, or the overrides of a method."""
+    definition, holder = view.symbol(ref), _owner(view, ref)
+    subtypes = subtypes_of(view, holder or ref)
+    if definition is None or holder is None:
+        return subtypes
+    overrides: list[OutlineRef] = []
+    for path, index in subtypes:
+        facts = view.file_symbols(path)
+        children = facts.children.get(index, ()) if facts is not None else ()
+        direct = [(path, i) for i in children if facts is not None and facts.symbols[i].name == definition.name]
+        indirect = view.resolver.types.own_member((path, index), definition.name) if not direct else None
+        overrides += [indirect] if indirect is not None else direct
+    return overrides
+
+
+def overridden_by(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
+    """Return the methods of supertypes that a method overrides, nearest first."""
+    definition, holder = view.symbol(ref), _owner(view, ref)
+    if definition is None or holder is None:
+        return []
+    found: dict[OutlineRef, None] = {}
+    level, seen = [holder], {holder}
+    while level and len(seen) < MAX_SUBTYPES:
+        edges = [edge for one in level for edge in view.outgoing(one) if edge.type in ("inherits", "implements")]
+        level = [edge.target for edge in edges if edge.target not in seen]
+        seen.update(level)
+        for base in level:
+            member = view.resolver.types.own_member(base, definition.name)
+            if member is not None:
+                found[member] = None
+    return list(found)
+
+
+def _owner(view: GraphView, ref: OutlineRef) -> OutlineRef | None:
+    """Return the type that a member belongs to, None for other definitions."""
+    definition, own = view.symbol(ref), view.file_symbols(ref[0])
+    kinds = own.language.method_owner_kinds if own is not None else TYPE_KINDS
+    if definition is None or own is None or definition.kind in kinds:
+        return None
+    return view.resolver.types.enclosing_type(ref[0], own, ref[1])
+
+
+def indirect_tests(
+    view: GraphView, ref: OutlineRef, token: CancelToken | None = None
+) -> list[tuple[OutlineRef, OutlineRef]]:
+    """Return (test, caller) for the tests that reach a definition through a caller of it, nearest first."""
+    tests: dict[OutlineRef, OutlineRef] = {}
+    first: dict[OutlineRef, OutlineRef] = {ref: ref}  # caller → direct caller of the definition on the way
+    level = [ref]
+    for distance in range(MAX_CALLER_LEVELS):
+        following = []
+        for one in level:
+            if token is not None:
+                token.check()
+            for edge in view.incoming(one):
+                if edge.type != "calls" or edge.weight < MIN_CERTAINTY or edge.source in first:
+                    continue
+                if view.is_test(edge.source):
+                    if distance:
+                        tests.setdefault(edge.source, first[one])
+                elif len(first) < MAX_CALLERS:
+                    first[edge.source] = first[one] if distance else edge.source
+                    following.append(edge.source)
+        level = following
+    direct = {edge.source for edge in view.incoming(ref) if edge.type == "calls"}
+    return [(test, caller) for test, caller in tests.items() if test not in direct]
+
+
+class TextMention(Struct, frozen=True):
+    """A line that contains the name of a definition, but is not a reference that the graph can resolve."""
+
+    path: str
+    line: int  # 0-based
+    is_code: bool  # written as a call, a member or a quoted name, so that it may be a use
+
+
+def text_mentions(
+    view: GraphView,
+    ref: OutlineRef,
+    reader: IndexReader,
+    read: Callable[[str], FileText | Problem],
+    token: CancelToken,
+) -> tuple[TextMention, ...]:
+    """Return the lines outside of a definition that contain its name as a word, possible uses first.
+
+    Args:
+        view: The graph.
+        ref: The definition, or a file.
+        reader: The index, which selects the files that contain the parts of the name.
+        read: Reads a file.
+        token: Cancels the search.
+    """
+    symbol = view.symbol(ref)
+    name = symbol.name if symbol is not None else ref[0].rpartition("/")[2]
+    terms = tokenize(name)
+    if not terms:
+        return ()
+    rows = set(reader.postings(terms[0]).rows.tolist())
+    for term in terms[1:]:
+        rows &= set(reader.postings(term).rows.tolist())
+    paths = {path for row in rows for path, _ in reader.locations(row) if path in view.snapshot.files}
+    nearest = sorted(paths, key=lambda path: (-common_segments(path, ref[0]), path))[:MAX_TEXT_FILES]
+    escaped = re.escape(name)
+    word = re.compile(rf"(?<![\w$]){escaped}(?![\w$])")
+    code = re.compile(rf"(?:[.:>`'\"]{escaped}(?![\w$])|(?<![\w$]){escaped}[(`'\"])")
+    deadline = time.monotonic() + TEXT_TIMEOUT_S
+    found: list[TextMention] = []
+    for path in nearest:
+        token.check()
+        if time.monotonic() > deadline:
+            break
+        text = read(path)
+        if isinstance(text, FileText) and name in text.text:
+            known = set(_known_lines(view, path, name))
+            own = symbol.span if symbol is not None and path == ref[0] else None
+            for line in _matching_lines(text.lines, word, name):
+                if line not in known and (own is None or line not in own):
+                    found.append(TextMention(path, line, code.search(text.lines[line]) is not None))
+    return tuple(sorted(found, key=lambda mention: not mention.is_code))
+
+
+def _matching_lines(lines: Sequence[str], word: re.Pattern[str], name: str) -> Iterator[int]:
+    for number, line in enumerate(lines):
+        if name in line and word.search(line):
+            yield number
+
+
+def _known_lines(view: GraphView, path: str, name: str) -> Iterator[int]:
+    """Yield the lines of a file that import or define a name, or whose reference to it can be resolved."""
+    symbols = view.file_symbols(path)
+    if symbols is None:
+        return
+    for owner, use in symbols.references_named(name):
+        if use.kind != PROSE and view.resolver.resolve(path, owner, use):
+            yield use.line
+    for imported in symbols.outline.imports:
+        if name in imported.names:
+            yield from range(imported.line, imported.line + len(imported.names) + 1)  # it may have a line for each
+    for symbol in symbols.symbols:
+        if symbol.name == name:
+            yield from range(symbol.span.start, max(symbol.span.start + 1, symbol.body_start))

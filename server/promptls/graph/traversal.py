@@ -1,0 +1,422 @@
+"""Traversal of the graph: call paths, ranked neighbors, and the results of promptls/graph.
+
+Call paths are found by bidirectional breadth-first search over "calls" edges.  A call of a type continues in its
+constructor, and a function in the functions that it contains.  The search is bounded by visited nodes and path length, and deterministic.
+
+Neighbors are ranked so that hubs do not dominate.  The score of a neighbor is a fraction of its parent's score: factor
+of the edge type × certainty of the edge.  It is divided by 1 + log10 of the number of such edges, and by 1 + log10 of the
+number of mentioning files.  All functions are pure functions of a graph view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from math import log10
+
+from promptls.graph.graph import GraphView
+from promptls.graph.node_search import MAX_RESULTS, search_nodes
+from promptls.graph.nodes import Edge, EdgeType, GraphLayer, GraphResult, Node, ScoredNeighbor
+from promptls.graph.targets import TargetMatches, resolve_position, resolve_target
+from promptls.index import OutlineRef
+from promptls.knowledge.project.facts import ProjectHeader
+from promptls.knowledge.project.file_kind import CORE, LAYER_DESCRIPTIONS, LAYERS
+from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
+from promptls.model import CancelToken
+
+MAX_VISITED = 4_000
+"""Maximum number of visited nodes; bounds the time."""
+MAX_LENGTH = 16
+"""Maximum number of search levels."""
+MIN_CERTAINTY = 0.3
+"""Minimum certainty of edges that are followed."""
+
+Steps = Callable[[OutlineRef], list[OutlineRef]]
+
+
+def call_paths(
+    view: GraphView,
+    sources: Iterable[OutlineRef],
+    targets: Iterable[OutlineRef],
+    limit: int = 5,
+    token: CancelToken | None = None,
+) -> tuple[tuple[OutlineRef, ...], ...]:
+    """Return at most `limit` shortest paths, all of the same length, sorted; () if there is none."""
+    start = {ref for source in sources for ref in callables_in(view, source)}
+    goal = {ref for target in targets for ref in callables_in(view, target)}
+    both = sorted(start & goal)
+    if both:
+        return tuple((ref,) for ref in both[:limit])
+    forward: dict[OutlineRef, list[OutlineRef]] = {ref: [] for ref in start}  # node → predecessors
+    backward: dict[OutlineRef, list[OutlineRef]] = {ref: [] for ref in goal}  # node → successors
+    forward_level, backward_level = sorted(start), sorted(goal)
+    for _ in range(MAX_LENGTH):
+        if not forward_level or not backward_level or len(forward) + len(backward) > MAX_VISITED:
+            return ()
+        if token is not None:
+            token.check()
+        if len(forward_level) <= len(backward_level):
+            forward_level = _next_level(forward_level, forward, lambda ref: successors(view, ref))
+            meeting = [ref for ref in forward_level if ref in backward]
+        else:
+            backward_level = _next_level(backward_level, backward, lambda ref: predecessors(view, ref))
+            meeting = [ref for ref in backward_level if ref in forward]
+        if meeting:
+            paths = [
+                (*reversed(head), ref, *tail)
+                for ref in sorted(meeting)
+                for head in _paths_from(forward, ref, limit)
+                for tail in _paths_from(backward, ref, limit)
+            ]
+            return tuple(sorted(paths))[:limit]
+    return ()
+
+
+def _next_level(
+    forward_level: list[OutlineRef], visited: dict[OutlineRef, list[OutlineRef]], steps: Steps
+) -> list[OutlineRef]:
+    """Return the next level of the search and record the predecessors of its nodes."""
+    level: dict[OutlineRef, list[OutlineRef]] = {}
+    for ref in forward_level:
+        for other in steps(ref):
+            if other not in visited:
+                level.setdefault(other, []).append(ref)
+    visited.update(level)
+    return sorted(level)
+
+
+def _paths_from(
+    visited: dict[OutlineRef, list[OutlineRef]], ref: OutlineRef, limit: int
+) -> list[tuple[OutlineRef, ...]]:
+    """Return at most `limit` paths from a node to the start of its search, without the node itself."""
+    previous = visited[ref]
+    if not previous:
+        return [()]
+    out: list[tuple[OutlineRef, ...]] = []
+    for other in sorted(previous):
+        out += [(other, *rest) for rest in _paths_from(visited, other, limit)]
+        if len(out) >= limit:
+            break
+    return out[:limit]
+
+
+def callables_in(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
+    """Return the callables that a node represents: itself, or the callables in a type or file."""
+    file_symbols, symbol = view.file_symbols(ref[0]), view.symbol(ref)
+    if file_symbols is None or (symbol is not None and symbol.kind in CALLABLE_KINDS):
+        return [ref]
+    span = symbol.span if symbol is not None else None
+    nested = [
+        (ref[0], i)
+        for i, inner in enumerate(file_symbols.symbols)
+        if inner.kind in CALLABLE_KINDS | TYPE_KINDS and (span is None or (span.contains(inner.span) and i != ref[1]))
+    ]
+    return [ref, *nested]
+
+
+def callees(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
+    """Return the nodes called by a definition, and for a type its constructors."""
+    symbol, file_symbols = view.symbol(ref), view.file_symbols(ref[0])
+    out = [edge.target for edge in view.outgoing(ref) if edge.type == "calls" and edge.weight >= MIN_CERTAINTY]
+    if symbol is not None and file_symbols is not None and symbol.kind in TYPE_KINDS:
+        out += [
+            (ref[0], i) for i in file_symbols.children.get(ref[1], ()) if file_symbols.symbols[i].kind == "constructor"
+        ]
+    return sorted(set(out))
+
+
+def callers(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
+    """Return the callers of a definition, and for a constructor its type."""
+    symbol = view.symbol(ref)
+    out = [edge.source for edge in view.incoming(ref) if edge.type == "calls" and edge.weight >= MIN_CERTAINTY]
+    if symbol is not None and symbol.kind == "constructor" and symbol.parent >= 0:
+        out.append((ref[0], symbol.parent))
+    return sorted(set(out))
+
+
+def successors(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
+    """Return the nodes in which a call path continues: the callees, and the functions that a function contains.
+
+    A nested function often has no call: it is passed as a callback, or returned.
+    """
+    return sorted({*callees(view, ref), *_nested_callables(view, ref)})
+
+
+def predecessors(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
+    """Return the callers of a definition, and for a nested function the function that contains it."""
+    return sorted({*callers(view, ref), *_enclosing_callable(view, ref)})
+
+
+def _nested_callables(view: GraphView, ref: OutlineRef) -> Iterator[OutlineRef]:
+    """Yield the outermost callables inside a callable, also in its local types."""
+    symbol, file_symbols = view.symbol(ref), view.file_symbols(ref[0])
+    if symbol is None or file_symbols is None or symbol.kind not in CALLABLE_KINDS:
+        return
+    waiting = list(file_symbols.children.get(ref[1], ()))
+    while waiting:
+        index = waiting.pop()
+        kind = file_symbols.symbols[index].kind
+        if kind in CALLABLE_KINDS:
+            yield ref[0], index
+        elif kind in TYPE_KINDS:
+            waiting += file_symbols.children.get(index, ())
+
+
+def _enclosing_callable(view: GraphView, ref: OutlineRef) -> Iterator[OutlineRef]:
+    """Yield the callable that `_nested_callables` leads from, if there is one."""
+    symbol = view.symbol(ref)
+    if symbol is None or symbol.kind not in CALLABLE_KINDS:
+        return
+    index = symbol.parent
+    while (outer := view.symbol((ref[0], index))) is not None:
+        if outer.kind in CALLABLE_KINDS:
+            yield ref[0], index
+            return
+        if outer.kind not in TYPE_KINDS:
+            return
+        index = outer.parent
+
+
+OUTGOING_FACTORS: Mapping[EdgeType, float] = {
+    "calls": 0.8,
+    "inherits": 0.8,
+    "implements": 0.8,
+    "uses": 0.6,
+    "tested_by": 0.6,
+    "contains": 0.5,
+    "imports": 0.5,
+    "documents": 0.5,
+    "exports": 0.3,
+}
+"""Fraction of the score passed from the source of an edge to its target, by edge type."""
+
+INCOMING_FACTORS: Mapping[EdgeType, float] = {
+    "calls": 0.7,
+    "inherits": 0.6,
+    "implements": 0.7,
+    "uses": 0.4,
+    "tested_by": 0.5,
+    "contains": 0.4,
+    "imports": 0.3,
+    "documents": 0.5,
+    "exports": 0.2,
+}
+"""Fraction of the score passed from the target of an edge to its source, by edge type."""
+
+MAX_PER_NODE = 8
+"""Maximum number of neighbors of one node."""
+MAX_NEIGHBORS = 40
+"""Maximum number of neighbors of all seeds."""
+MAX_FILES_PER_NODE = 60
+"""Maximum number of files searched for incoming edges of a node; more files add cost, but little relevance."""
+
+
+def find_neighbors(
+    view: GraphView,
+    seeds: Mapping[OutlineRef, float] | Iterable[OutlineRef],
+    limit: int = MAX_NEIGHBORS,
+    per_node: int = MAX_PER_NODE,
+    token: CancelToken | None = None,
+) -> tuple[ScoredNeighbor, ...]:
+    """Return the neighbors of seed nodes, best first, without the seeds; ties are broken by path and position.
+
+    Args:
+        view: The graph.
+        seeds: Seed nodes with scores 0..1, or with score 1.
+        limit: Maximum number of neighbors.
+        per_node: Maximum number of neighbors of one node.
+        token: Cancels the search.
+    """
+    scores = dict(seeds) if isinstance(seeds, Mapping) else dict.fromkeys(seeds, 1.0)
+    best: dict[OutlineRef, ScoredNeighbor] = {}
+    for seed, score in sorted(scores.items(), key=lambda item: (-item[1], item[0])):
+        if token is not None:
+            token.check()
+        for neighbor in _neighbors_of(view, seed, score)[:per_node]:
+            known = best.get(neighbor.ref)
+            if neighbor.ref not in scores and (known is None or known.score < neighbor.score):
+                best[neighbor.ref] = neighbor
+    return tuple(sorted(best.values(), key=_sort_key)[:limit])
+
+
+def _sort_key(neighbor: ScoredNeighbor) -> tuple[float, OutlineRef]:
+    return -neighbor.score, neighbor.ref
+
+
+def _neighbors_of(view: GraphView, parent: OutlineRef, score: float) -> list[ScoredNeighbor]:
+    """Return all neighbors of one node, best first."""
+    edges = view.edges(parent, MAX_FILES_PER_NODE)
+    counts: dict[tuple[EdgeType, bool], int] = {}
+    for edge in edges:
+        key = (edge.type, edge.source == parent)
+        counts[key] = counts.get(key, 0) + 1
+    best: dict[OutlineRef, ScoredNeighbor] = {}
+    for edge in edges:
+        is_outgoing = edge.source == parent
+        other = edge.target if is_outgoing else edge.source
+        if other == parent:
+            continue
+        factor = (
+            (OUTGOING_FACTORS if is_outgoing else INCOMING_FACTORS)[edge.type]
+            * edge.weight
+            / (1 + log10(counts[edge.type, is_outgoing]))
+        )
+        neighbor = ScoredNeighbor(other, score * factor / (1 + log10(max(1, view.popularity(other)))), edge)
+        if other not in best or best[other].score < neighbor.score:
+            best[other] = neighbor
+    return sorted(best.values(), key=_sort_key)
+
+
+def all_neighbors(
+    view: GraphView, seeds: Iterable[OutlineRef], limit: int = 2_000
+) -> tuple[tuple[OutlineRef, ...], tuple[Edge, ...]]:
+    """Return all unweighted neighbors one hop from the seeds, and the edges between all these nodes.
+
+    Seeds come first in their order, then neighbors in the order of the edges, at most `limit` nodes.
+    """
+    order = dict.fromkeys(seeds)
+    for seed in tuple(order):
+        for edge in view.edges(seed, MAX_FILES_PER_NODE):
+            if len(order) >= limit:
+                break
+            order.setdefault(edge.target if edge.source == seed else edge.source)
+    return tuple(order), edges_between(view, order)
+
+
+def edges_between(view: GraphView, refs: Collection[OutlineRef]) -> tuple[Edge, ...]:
+    """Return the edges with both ends in a set of nodes, in order of the source."""
+    nodes = frozenset(refs)
+    return tuple(edge for ref in refs for edge in view.outgoing(ref, MAX_FILES_PER_NODE) if edge.target in nodes)
+
+
+MAX_RESULT_NODES = 60
+"""Maximum number of nodes in a result."""
+NO_HEADER = ProjectHeader()
+
+
+def graph_for_query(
+    view: GraphView,
+    query: str,
+    header: ProjectHeader = NO_HEADER,
+    seeds: int = MAX_RESULTS,
+    limit: int = MAX_RESULT_NODES,
+    all_edges: bool = False,
+    token: CancelToken | None = None,
+) -> GraphResult:
+    """Return the graph around the nodes that match a question; without a match, a result with a problem.
+
+    Args:
+        view: The graph.
+        query: The question.
+        header: Summary of the project.
+        seeds: Maximum number of matching nodes.
+        limit: Maximum number of nodes, ignored with `all_edges`.
+        all_edges: Add all neighbors over all edges, instead of ranked neighbors.
+        token: Cancels the query.
+    """
+    matches = search_nodes(view, query, seeds, token=token)
+    if not matches:
+        return GraphResult(header, (), (), (), problem="Nothing in the workspace matches the question.")
+    if all_edges:
+        refs, edges = all_neighbors(view, [match.ref for match in matches])
+        return _build_result(view, refs, edges, header)
+    neighbors = find_neighbors(
+        view, {match.ref: match.score for match in matches}, max(0, limit - len(matches)), token=token
+    )
+    refs = (*(match.ref for match in matches), *(neighbor.ref for neighbor in neighbors))[:limit]
+    return _build_result(view, refs, edges_between(view, refs), header)
+
+
+def graph_for_nodes(
+    view: GraphView,
+    refs: Iterable[OutlineRef],
+    header: ProjectHeader = NO_HEADER,
+    limit: int = MAX_RESULT_NODES,
+    token: CancelToken | None = None,
+) -> GraphResult:
+    """Return the graph around some nodes."""
+    seeds = tuple(dict.fromkeys(refs))
+    remaining = max(0, limit - len(seeds))
+    neighbors = find_neighbors(view, seeds, remaining, per_node=max(8, remaining // max(1, len(seeds))), token=token)
+    nodes = (*seeds, *(neighbor.ref for neighbor in neighbors))[:limit]
+    return _build_result(view, nodes, edges_between(view, nodes), header)
+
+
+def graph_for_symbol(
+    view: GraphView,
+    symbol: str,
+    header: ProjectHeader = NO_HEADER,
+    limit: int = MAX_RESULT_NODES,
+    token: CancelToken | None = None,
+) -> GraphResult:
+    """Return the graph around the nodes that match a target."""
+    return _graph_for_matches(view, resolve_target(view, symbol), header, limit, token)
+
+
+def graph_for_position(
+    view: GraphView,
+    path: str,
+    line: int | None = None,
+    header: ProjectHeader = NO_HEADER,
+    limit: int = MAX_RESULT_NODES,
+    token: CancelToken | None = None,
+) -> GraphResult:
+    """Return the graph around a file, or around the definition at a 0-based line."""
+    return _graph_for_matches(view, resolve_position(view, path, -1 if line is None else line), header, limit, token)
+
+
+def _graph_for_matches(
+    view: GraphView, matches: TargetMatches, header: ProjectHeader, limit: int, token: CancelToken | None
+) -> GraphResult:
+    if not matches.refs:
+        return GraphResult(header, (), (), (), problem=matches.problem, suggestions=matches.suggestions)
+    return graph_for_nodes(view, matches.refs[:MAX_RESULTS], header, limit, token)
+
+
+def graph_for_call_paths(
+    view: GraphView,
+    source: str,
+    target: str,
+    header: ProjectHeader = NO_HEADER,
+    limit: int = 5,
+    token: CancelToken | None = None,
+) -> GraphResult:
+    """Return the shortest call paths from one target to another."""
+    ends = [resolve_target(view, source), resolve_target(view, target)]
+    for end in ends:
+        if not end.refs:
+            return GraphResult(header, (), (), (), problem=end.problem, suggestions=end.suggestions)
+    paths = call_paths(view, ends[0].refs, ends[1].refs, limit, token)
+    if not paths:
+        problem = f"No call path from {source} to {target} was found by static analysis."
+        return GraphResult(header, (), (), (), problem=problem)
+    refs = tuple(dict.fromkeys(ref for path in paths for ref in path))
+    edges = tuple(edge for edge in edges_between(view, refs) if edge.type in ("calls", "contains"))
+    result = _build_result(view, refs, edges, header)
+    return GraphResult(result.project, result.layers, result.nodes, result.edges, paths)
+
+
+def _build_result(
+    view: GraphView, refs: Iterable[OutlineRef], edges: Iterable[Edge], header: ProjectHeader
+) -> GraphResult:
+    nodes = tuple(node for ref in refs if (node := view.node(ref)) is not None)
+    shown = {node.ref for node in nodes}
+    return GraphResult(
+        header,
+        layers_with_nodes(nodes, view.custom_layers),
+        nodes,
+        tuple(edge for edge in edges if edge.source in shown and edge.target in shown),
+    )
+
+
+def layers_with_nodes(
+    nodes: Iterable[Node], custom: Mapping[str, Iterable[str]] | None = None
+) -> tuple[GraphLayer, ...]:
+    """Return the layers of the nodes, custom layers first, then in order of the built-in layers."""
+    ids_by_layer: dict[str, list[str]] = {
+        name: [] for name in [*(custom or {}), *(layer.name for layer in LAYERS), CORE]
+    }
+    for node in nodes:
+        ids_by_layer.setdefault(node.layer, []).append(node.id)
+    return tuple(
+        GraphLayer(name, LAYER_DESCRIPTIONS.get(name, ""), tuple(ids)) for name, ids in ids_by_layer.items() if ids
+    )

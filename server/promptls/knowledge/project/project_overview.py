@@ -1,0 +1,254 @@
+"""Prompt entries about a project: its architecture from facts, and an overview from readme, facts and design documents.
+
+Unknown facts are omitted, without empty lines or headings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+
+from promptls.index import Snapshot, SourceReader, split_lines
+from promptls.knowledge.project.facts import EntryPoint, LanguageShare, ProjectCommand, ProjectFacts, outermost
+from promptls.knowledge.project.file_kind import layer_of
+from promptls.knowledge.project.folder_tree import TreeFolder
+from promptls.knowledge.project.readme import is_readme, read_purpose, read_summary, readme_order
+from promptls.model import Root, SectionEntry
+
+SOURCE = "project"
+MAX_ROOTS = 4
+"""Maximum number of workspace folders in the section."""
+_BUILD_FOLDER = re.compile(r"(?:^|/)(?:dist|build|out|output|es\d*|esm\d*|cjs|umd|lib-\w+)/")
+MAX_EXPORTS = 24
+"""Maximum number of names listed for the public interface of a library."""
+MAX_OVERVIEW_COMMANDS = 5
+"""Maximum number of commands in an overview of the project."""
+_LEADING_FACT = {
+    "testing": "commands",
+    "deployment": "commands",
+    "configuration": "commands",
+    "database": "libraries",
+    "authentication": "libraries",
+    "performance": "hubs",
+    "implementation": "entries",
+    "feature": "layers",
+    "api": "entries",
+    "frontend": "libraries",
+    "backend": "entries",
+}
+"""Question category or type → the fact shown first after the summary."""
+
+
+def architecture_entries(
+    facts: Sequence[ProjectFacts], types: Collection[str] = (), files: Sequence[str] = ()
+) -> tuple[SectionEntry, ...]:
+    """Return the prompt entries for project facts, most important first.
+
+    Args:
+        facts: Facts of each workspace folder.
+        types: Categories and types of the question, which determine the order of facts.
+        files: Absolute paths of the active files, most important first; their workspace folders come first.
+    """
+    ordered = sorted(facts, key=lambda root_facts: _root_order(root_facts, files))[:MAX_ROOTS]
+    with_label = len(facts) > 1
+    return tuple(entry for root_facts in ordered for entry in _root_entries(root_facts, types, files, with_label))
+
+
+def project_entries(facts: Sequence[ProjectFacts]) -> tuple[SectionEntry, ...]:
+    """Return the prompt entries for a question about the whole project: manifest facts, folder tree, entry points."""
+    entries: list[SectionEntry] = []
+    for root_facts in sorted(facts, key=lambda one: -one.files)[:MAX_ROOTS]:
+        commands = [_command_text(command) for command in root_facts.commands[:MAX_OVERVIEW_COMMANDS]]
+        texts = (
+            _summary(root_facts),
+            "\n".join(["Main folders:", *map(_tree_line, root_facts.tree)]) if root_facts.tree else "",
+            _bullet_list("Entry points", [_entry_point_text(e) for e in root_facts.entry_points if not _is_built(e)]),
+            _bullet_list("Requires", [", ".join(root_facts.dependencies)] if root_facts.dependencies else []),
+            _bullet_list("Commands", [", ".join(commands)] if commands else []),
+        )
+        source = f"{SOURCE} {root_facts.label}" if len(facts) > 1 else SOURCE
+        shown = filter(None, texts)
+        entries += [SectionEntry(text, source, round(1.0 - 0.05 * i, 2)) for i, text in enumerate(shown)]
+    return tuple(entries)
+
+
+def _tree_line(folder: TreeFolder) -> str:
+    what = f"{'  ' * folder.depth}- {folder.path or '.'}/ ({_pluralize(folder.files, 'file')})"
+    details = [folder.purpose, ", ".join(folder.names)]
+    details += [f"{folder.omitted} more folders"] if folder.omitted else []
+    return _with_detail(what, "; ".join(filter(None, details)))
+
+
+def _is_built(entry: EntryPoint) -> bool:
+    """Return true for a file of an npm package that its build creates."""
+    is_file = entry.kind in ("main", "module", "browser", "exports")
+    return is_file and (entry.target.startswith("../") or _BUILD_FOLDER.search(entry.target) is not None)
+
+
+def _entry_point_text(entry: EntryPoint) -> str:
+    text = f"{entry.kind}: {entry.target}"
+    if not entry.exports:
+        return text
+    more = len(entry.exports) - MAX_EXPORTS
+    return f"{text} exports {', '.join(entry.exports[:MAX_EXPORTS])}{f', … {more} more' if more > 0 else ''}"
+
+
+def _command_text(command: ProjectCommand) -> str:
+    is_named = command.name in command.command_line
+    return command.command_line if is_named else f"{command.name}: {command.command_line}"
+
+
+def _root_order(facts: ProjectFacts, files: Sequence[str]) -> int:
+    return next((i for i, path in enumerate(files) if _contains(facts, path)), len(files))
+
+
+def _contains(facts: ProjectFacts, path: str) -> bool:
+    return path.startswith(facts.root.rstrip("/") + "/")
+
+
+def _root_entries(
+    facts: ProjectFacts, types: Collection[str], files: Sequence[str], with_label: bool
+) -> list[SectionEntry]:
+    texts = {
+        "head": _summary(facts),
+        "entries": _bullet_list("Entry points", [_entry_point_text(e) for e in facts.entry_points]),
+        "layers": _layer_list(facts, files),
+        "hubs": _bullet_list("Files that many others import", [f"{h.label} ({h.importers} files)" for h in facts.hubs]),
+        "folders": _bullet_list(
+            "Folders", [_with_detail(f"{o.name}/ ({_pluralize(o.files, 'file')})", o.role) for o in facts.folders]
+        ),
+        "commands": _bullet_list(
+            "Commands",
+            [_command_text(command) for command in facts.commands],
+        ),
+        "libraries": _library_list(facts),
+    }
+    leading = [_LEADING_FACT[type] for type in types if type in _LEADING_FACT]
+    order = dict.fromkeys(["head", *leading, *texts])
+    source = f"{SOURCE} {facts.label}" if with_label else SOURCE
+    return [SectionEntry(texts[key], source, round(1.0 - 0.05 * i, 2)) for i, key in enumerate(order) if texts[key]]
+
+
+def _summary(facts: ProjectFacts) -> str:
+    name = facts.name or facts.label
+    lines = [f"{name}: {facts.description}" if facts.description else f"Project {name}"]
+    if facts.languages:
+        versions = f" ({', '.join(facts.versions)})" if facts.versions else ""
+        lines.append(f"Languages: {', '.join(map(_format_share, facts.languages))}{versions}")
+    if facts.frameworks:
+        lines.append(f"Frameworks: {', '.join(f'{used.label} ({used.role})' for used in facts.frameworks)}")
+    if facts.files:
+        lines.append(f"Size: {_pluralize(facts.files, 'file')}, {_pluralize(facts.lines, 'line')}")
+    return "\n".join(lines) if len(lines) > 1 or facts.description else ""
+
+
+def _format_share(language: LanguageShare) -> str:
+    return f"{language.name} {100 * language.share:.0f} %" if language.share >= 0.005 else language.name
+
+
+def _layer_list(facts: ProjectFacts, files: Sequence[str]) -> str:
+    if len(facts.layers) < 2:
+        return ""
+    lines = [
+        _with_detail(
+            f"{layer.name} ({_pluralize(layer.files, 'file')})", ", ".join(f"{o}/" for o in layer.folders if o)
+        )
+        for layer in facts.layers
+    ]
+    base = facts.root.rstrip("/") + "/"
+    active = [path[len(base) :] for path in files if _contains(facts, path)][:5]
+    lines += [f"in play: {name} is of layer {layer_of(name)}" for name in active]
+    return _bullet_list("Layers", lines)
+
+
+def _library_list(facts: ProjectFacts) -> str:
+    by_role: dict[str, list[str]] = {}
+    for used in facts.libraries:
+        by_role.setdefault(used.role, []).append(used.label)
+    others = by_role.pop("", [])
+    lines = [f"{role}: {', '.join(labels)}" for role, labels in by_role.items()]
+    return _bullet_list("Libraries", lines + ([f"others: {', '.join(others)}"] if others else []))
+
+
+def _bullet_list(title: str, lines: Sequence[str]) -> str:
+    return f"{title}:\n" + "\n".join(f"- {line}" for line in lines) if lines else ""
+
+
+def _with_detail(what: str, about: str) -> str:
+    return f"{what}: {about}" if about else what
+
+
+def _pluralize(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+OVERVIEW_WORDS = (
+    "overview",
+    "architecture",
+    "structure",
+    "stack",
+    "codebase",
+    "project",
+    "scaffold",
+    "how does the app work",
+)
+"""Words of questions about the project as a whole."""
+
+README_CHARACTERS = 900
+"""Maximum number of characters quoted from a readme: its first paragraphs."""
+GUIDE_CHARACTERS = 1_200
+"""Maximum number of characters quoted from a guide."""
+
+MAX_GUIDES = 2
+"""Maximum number of design documents in an overview."""
+
+_GUIDES = re.compile(
+    r"(?:docs?/)?(?:\w+/)?(?:architecture|design|overview)\.(?:md|rst|txt|adoc)",
+    re.IGNORECASE,
+)
+_WORD_PATTERNS = {word: re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE) for word in OVERVIEW_WORDS}
+
+
+def is_overview_question(question: str) -> bool:
+    """Return true if a question contains one of `OVERVIEW_WORDS` as a whole word."""
+    return any(pattern.search(question) for pattern in _WORD_PATTERNS.values())
+
+
+def overview_entries(sources: SourceReader, facts: Sequence[ProjectFacts] = ()) -> tuple[SectionEntry, ...]:
+    """Return prompt entries about the project as a whole: its purpose, project facts and documents of its design.
+
+    Texts are truncated after a sentence or line.
+    """
+    entries: list[SectionEntry] = []
+    for root in sources.snapshot.roots:
+        names = _candidate_names(sources.snapshot, root)
+        readmes = sorted(filter(_README_PLACE.fullmatch, filter(is_readme, names)), key=readme_order)
+        entries += _entries(sources, root, readmes[0], read_purpose, README_CHARACTERS) if readmes else []
+        entries += architecture_entries([facts_of_root for facts_of_root in facts if facts_of_root.root == root.path])
+        for name in outermost(n for n in names if _GUIDES.fullmatch(n))[:MAX_GUIDES]:
+            entries += _entries(sources, root, name, read_summary, GUIDE_CHARACTERS)
+    return tuple(entries)
+
+
+def _candidate_names(snapshot: Snapshot, root: Root) -> list[str]:
+    """Return the names, relative to the root, of possible readmes and guides."""
+    base = root.path.rstrip("/") + "/"
+    basenames = snapshot.basenames
+    paths = (p for name in filter(_CANDIDATE_NAME.match, basenames) for p in basenames[name] if p.startswith(base))
+    return [path[len(base) :] for path in paths]
+
+
+_CANDIDATE_NAME = re.compile(r"readme|architecture|design|overview", re.IGNORECASE)
+_README_PLACE = re.compile(r"(?:(?:\.github|docs?)/)?[^/]+", re.IGNORECASE)
+
+
+def _entries(
+    sources: SourceReader, root: Root, name: str, extract: Callable[[str, int], str], max_characters: int
+) -> list[SectionEntry]:
+    """Return what `extract` takes from a document, as at most one entry."""
+    path = f"{root.path.rstrip('/')}/{name}"
+    text_or_problem = sources.read_text(path)
+    if not isinstance(text_or_problem, str):
+        return []
+    text = extract("\n".join(split_lines(text_or_problem)), max_characters)
+    return [SectionEntry(text, sources.snapshot.label(path))] if text else []

@@ -1,0 +1,574 @@
+"""Rule files of a workspace: AGENTS.md, CLAUDE.md, .cursor/rules, .promptls/rules and similar conventions.
+
+`collect_rules` finds, filters, orders and deduplicates the rules for the active files.  It searches only the folders of
+active files and the folders above, so the cost does not depend on the workspace size.  Texts come from open documents,
+otherwise from disk; nothing is cached between requests.  The caller applies the token budget: the most important rules
+come first.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from promptls.index import (
+    FileContent,
+    SourceReader,
+    UnreadableFile,
+    exclusion_reason,
+    existing_names,
+    find_files,
+    folder_exists,
+    read_convention_file,
+    split_lines,
+)
+from promptls.knowledge.rule_filters import (
+    ActiveFile,
+    FrontMatter,
+    MatchBudget,
+    MatchBudgetExceeded,
+    RuleFilter,
+    matching_files,
+    parse_filter,
+    parse_front_matter,
+)
+from promptls.languages import language_of
+from promptls.model import Problem, Root, SectionEntry
+from promptls.util.text.regex import RegexError
+
+RuleFolder = tuple[str, tuple[str, ...], int]
+"""Path of a folder, extensions of its rule files, and maximum depth of subfolders."""
+
+MAX_RULE_DEPTH = 2
+"""Maximum depth of subfolders in folders for rules."""
+
+
+class RuleConvention(Struct, frozen=True):
+    """Locations of one tool's rule files, relative to a folder."""
+
+    name: str
+    files: tuple[str, ...] = ()
+    folders: tuple[RuleFolder, ...] = ()
+    requires_filter: bool = False  # a file of `folders` without a filter applies only on request
+
+
+CONVENTIONS: tuple[RuleConvention, ...] = (  # order breaks ties between rules
+    RuleConvention("promptls", (".promptls/rules.md",), ((".promptls/rules", (".md",), MAX_RULE_DEPTH),)),
+    RuleConvention("agents", ("AGENTS.md",)),
+    RuleConvention(
+        "claude", ("CLAUDE.local.md", "CLAUDE.md", ".claude/CLAUDE.md"), ((".claude/rules", (".md",), MAX_RULE_DEPTH),)
+    ),
+    RuleConvention("gemini", ("GEMINI.md",)),
+    RuleConvention("cursor", (".cursorrules",), ((".cursor/rules", (".mdc", ".md"), MAX_RULE_DEPTH),)),
+    RuleConvention(
+        "copilot",
+        (".github/copilot-instructions.md",),
+        ((".github/instructions", (".instructions.md",), MAX_RULE_DEPTH),),
+        requires_filter=True,
+    ),
+    RuleConvention("windsurf", (".windsurfrules",), ((".windsurf/rules", (".md",), 0),)),
+    RuleConvention("cline", (".clinerules",), ((".clinerules", (".md", ".txt"), 0),)),
+    RuleConvention("cody", (), ((".sourcegraph", (".rule.md",), 0),)),
+    RuleConvention(
+        "codebuddy",
+        ("CODEBUDDY.md", ".codebuddyrules", ".codebuddy/rules.md"),
+        ((".codebuddy/rules", (".md",), 0),),
+    ),
+)
+
+TOP_LEVEL_NAMES = tuple(
+    dict.fromkeys(
+        name.split("/")[0]
+        for family in CONVENTIONS
+        for name in (*family.files, *(folder for folder, _, _ in family.folders))
+    )
+)
+"""First path segments of all conventions; checking these few names is cheaper than listing a folder."""
+
+_FILE_NAMES = frozenset(name.rsplit("/", 1)[-1] for family in CONVENTIONS for name in family.files) - {"rules.md"}
+
+
+def is_convention(name: str) -> bool:
+    """Return true if the name (relative to a root) alone identifies a rule file, such as AGENTS.md."""
+    return name.rsplit("/", 1)[-1] in _FILE_NAMES
+
+
+MAX_UNSPLIT_CHARACTERS = 1_200
+"""Maximum length in characters of a text that is not split."""
+MERGE_CHARACTERS = 800
+"""Length in characters up to which consecutive sections of a longer text are merged."""
+MAX_IMPORTS = 8
+"""Maximum number of imports of a rule file."""
+
+_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_IMPORT = re.compile(r"\s*(?:[-*+]\s+)?@([^\s`@]+\.(?:md|mdc|markdown|txt|rst))\s*", re.IGNORECASE)
+
+Importer = Callable[[str], "tuple[str, str] | str"]
+"""Maps an import path to (label, text), or to the reason why it cannot be imported."""
+
+
+class RuleSection(Struct, frozen=True):
+    """A section of a rule file."""
+
+    text: str
+    label: str  # label of the file that contains the text
+
+
+def split_sections(text: str, label: str, importer: Importer) -> tuple[list[RuleSection], list[str]]:
+    """Return the sections of a rule file, and messages about failed imports.
+
+    An import is a line with only "@docs/style.md", optionally as a list item, outside of code.  The text of the file
+    replaces the line; imports in that text are not resolved.
+    """
+    out: list[RuleSection] = []
+    messages: list[str] = []
+    lines: list[str] = []
+    count = 0
+    for line, code in _lines_with_fences(strip_comments(text)):
+        imported = None if code else _IMPORT.fullmatch(line)
+        if imported is None:
+            lines.append(line)
+            continue
+        count += 1
+        content = importer(imported[1]) if count <= MAX_IMPORTS else f"only {MAX_IMPORTS} imports are resolved"
+        if isinstance(content, str):
+            messages.append(f"cannot import @{imported[1]}: {content}.")
+            lines.append(line)
+            continue
+        out += [RuleSection(piece, label) for piece in split_text("\n".join(lines))]
+        lines = []
+        out += [RuleSection(piece, content[0]) for piece in split_text(strip_comments(content[1]))]
+    return [*out, *(RuleSection(piece, label) for piece in split_text("\n".join(lines)))], messages
+
+
+def split_text(text: str) -> list[str]:
+    """Split a long text before headings; a heading stays together with its text."""
+    text = text.strip("\n").rstrip()
+    if len(text) <= MAX_UNSPLIT_CHARACTERS:
+        return [text] if text.strip() else []
+    parts: list[list[str]] = [[]]
+    for line, code in _lines_with_fences(text):
+        if not code and _HEADING.match(line):
+            parts.append([])
+        parts[-1].append(line)
+    out: list[str] = []
+    headings = ""  # headings without text so far
+    for part in parts:
+        body = "\n".join(part).strip("\n").rstrip()
+        if "\n" not in body and _HEADING.match(body):
+            headings += body + "\n\n"
+            continue
+        body, headings = headings + body, ""
+        if out and len(out[-1]) + len(body) < MERGE_CHARACTERS:
+            out[-1] += "\n\n" + body
+        elif body:
+            out.append(body)
+    return [*out, headings.rstrip()] if headings else out
+
+
+def strip_comments(text: str) -> str:
+    """Remove HTML comments that begin a line, "<!-- … -->"; readers of the rendered text do not see them."""
+    if "<!--" not in text:
+        return text
+    out: list[str] = []
+    inside = False
+    for line, code in _lines_with_fences(text):
+        if not inside and (code or not line.lstrip().startswith("<!--")):
+            out.append(line)
+            continue
+        _, closed, rest = (line if inside else line.lstrip()[4:]).partition("-->")
+        inside = not closed
+        if rest.strip():
+            out.append(rest.lstrip())
+    return "\n".join(out)
+
+
+def _lines_with_fences(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield each line, and whether it belongs to a fenced code block."""
+    fence = ""
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        if fence:
+            yield line, True
+            if mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+        else:
+            fence = mark[1] if mark else ""
+            yield line, bool(mark)
+
+
+MAX_PRIORITY = 100
+"""Largest absolute value of the front matter's `priority`; keeps numbers comparable across files."""
+REQUESTED = "requested by name"
+
+
+class RuleLocation(Struct, frozen=True):
+    """Location of a rule file."""
+
+    root: Root
+    name: str  # relative to the root
+    folder: str  # relative to the root; the rule applies to files in it and below
+    convention: int  # index in CONVENTIONS
+    label: str  # as shown in the prompt
+
+    @property
+    def path(self) -> str:
+        """Absolute path."""
+        return f"{self.root.path.rstrip('/')}/{self.name}"
+
+    @property
+    def in_rule_folder(self) -> bool:
+        """True if the file is in a folder for rules, where files have front matter."""
+        name = self.name[len(self.folder) + 1 :] if self.folder else self.name
+        return any(name.startswith(f"{folder}/") for folder, _, _ in CONVENTIONS[self.convention].folders)
+
+
+class Applicability(Struct, frozen=True):
+    """The applicability of a rule file: either `reason` or `rejection` is set."""
+
+    location: RuleLocation
+    front_matter: FrontMatter
+    filter: RuleFilter
+    priority: int
+    reason: str = ""  # why the rule applies
+    rejection: str = ""  # why the rule does not apply
+    position: int = 0  # position of the most important active file that the rule applies to
+    problem: Problem | None = None
+
+    @property
+    def sort_key(self) -> tuple[int, bool, int, int, bool, int, str]:
+        """Sort key: priority, general rules last, position of the active file, nearest folder, rules with filter first."""
+        folder = self.location.folder
+        general = not folder and not self.filter.is_limited and self.reason != REQUESTED
+        depth = folder.count("/") + 1 if folder else 0
+        position = 0 if general else self.position
+        return (
+            -self.priority,
+            general,
+            position,
+            -depth,
+            not self.filter.is_limited,
+            self.location.convention,
+            self.location.name,
+        )
+
+
+def check_applicability(
+    location: RuleLocation,
+    text: str,
+    active_files: Sequence[ActiveFile],
+    requested: Collection[str] = (),
+    budget: MatchBudget | None = None,
+) -> Applicability:
+    """Parse the front matter of a rule file and match its filter against the active files.
+
+    Args:
+        location: Location of the rule file.
+        text: Content of the rule file.
+        active_files: Active files, most important first.
+        requested: Names of requested rules, as in `collect_rules`.
+        budget: Limits the time for all filters of a request.
+    """
+    front_matter = parse_front_matter(text)
+    rule_filter = parse_filter(
+        front_matter, CONVENTIONS[location.convention].requires_filter and location.in_rule_folder
+    )
+    if front_matter.broken and not front_matter.found and location.in_rule_folder:
+        rule_filter = RuleFilter(error='its front matter is invalid or does not end with a line "---"')
+    result = Applicability(
+        location,
+        front_matter,
+        rule_filter,
+        _parse_priority(front_matter),
+        problem=_front_matter_problem(location, front_matter, rule_filter),
+    )
+    candidates = [
+        file
+        for file in active_files
+        if file.root == location.root.path and (not location.folder or file.name.startswith(f"{location.folder}/"))
+    ]
+    if _is_requested(location.label, requested):
+        return _applicable(result, REQUESTED, candidates)
+    if rule_filter.error:
+        return replace(result, rejection=rule_filter.error)
+    if rule_filter.on_request:
+        return replace(result, rejection="applies only when requested by name")
+    if not rule_filter.is_limited:
+        return _applicable(result, f"folder {location.folder}" if location.folder else "always", candidates)
+    try:
+        matching, reason = matching_files(rule_filter, candidates, location.folder, budget or MatchBudget())
+    except RegexError as error:
+        return _rejected(result, f"invalid path filter: {error}")
+    except MatchBudgetExceeded:
+        return _rejected(result, "its filters take too long to match")
+    return (
+        _applicable(result, reason, matching)
+        if matching
+        else replace(result, rejection=f"no active file matches {reason}")
+    )
+
+
+def _applicable(result: Applicability, reason: str, files: Sequence[ActiveFile]) -> Applicability:
+    return replace(result, reason=reason, position=files[0].position if files else 0)
+
+
+def _rejected(result: Applicability, reason: str) -> Applicability:
+    return replace(result, rejection=reason, problem=Problem(f"Ignoring the rule {result.location.label}: {reason}."))
+
+
+def _front_matter_problem(location: RuleLocation, front_matter: FrontMatter, rule_filter: RuleFilter) -> Problem | None:
+    """Return a problem for invalid front matter, or None."""
+    if front_matter.broken and front_matter.found:
+        effect = "the rule is ignored" if rule_filter.error else "the line is ignored"
+        line = front_matter.broken[0][1]
+        return Problem(f"Invalid line {line} in the front matter of {location.label}; {effect}.", _GLOB_HINT)
+    return (
+        Problem(f"Ignoring the rule {location.label}: {rule_filter.error}.", _GLOB_HINT) if rule_filter.error else None
+    )
+
+
+_GLOB_HINT = 'Write globs as: globs: "src/**, *.py"'
+
+
+def _parse_priority(front_matter: FrontMatter) -> int:
+    """Parse the priority, an integer; higher priorities come first."""
+    text = front_matter.fields.get("priority", "")
+    if not isinstance(text, str) or len(text) > 5 or not text.removeprefix("-").isdecimal():
+        return 0
+    return max(-MAX_PRIORITY, min(MAX_PRIORITY, int(text)))
+
+
+def _is_requested(label: str, requested: Collection[str]) -> bool:
+    """Return true if a rule is requested by label, file name, or file name without extensions."""
+    base = label.rsplit("/", 1)[-1]
+    return bool({label, base, base.rsplit(".", 1)[0], base.split(".")[0]} & set(requested) - {""})
+
+
+MAX_ACTIVE_FILES = 200
+"""Maximum number of active files considered."""
+MAX_FOLDERS = 100
+"""Maximum number of folders searched for rule files."""
+MAX_RULE_FILES = 100
+"""Maximum number of rule files read for a request."""
+MAX_RULE_BYTES = 100_000
+"""Maximum size of a rule file; a prompt uses a small part of that."""
+
+
+class RuleFile(Struct, frozen=True):
+    """A rule file with its applicability."""
+
+    path: str
+    label: str  # as shown in the prompt: "src/api/AGENTS.md"
+    convention: str  # name in `conventions.CONVENTIONS`
+    reason: str  # why the rule applies: "folder src/api", "glob *.py", "always"; or why it does not
+    entries: tuple[SectionEntry, ...] = ()  # () if the rule does not apply
+    description: str = ""
+
+
+class RuleSet(Struct, frozen=True):
+    """The rules for a set of active files."""
+
+    active: tuple[RuleFile, ...] = ()  # most important first
+    inactive: tuple[RuleFile, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def entries(self) -> tuple[SectionEntry, ...]:
+        """Prompt entries of all active rules, most important first."""
+        return tuple(note for rule in self.active for note in rule.entries)
+
+
+def collect_rules(sources: SourceReader, files: Sequence[str], requested: Collection[str] = ()) -> RuleSet:
+    """Return the rules that apply to active files, and the rules that do not apply.
+
+    Args:
+        sources: Snapshot and texts.
+        files: Absolute paths of files or folders, most important first; without files, only general rules apply.
+        requested: Rules requested by label, file name or stem; they apply regardless of their filters.
+    """
+    active_files = _active_files(sources, files)
+    problems: list[Problem] = []
+    budget = MatchBudget()
+    results: list[Applicability] = []
+    for count, location in enumerate(_locations(sources, active_files)):
+        if count >= MAX_RULE_FILES:
+            problems.append(Problem(f"Using only the first {MAX_RULE_FILES} rule files."))
+            break
+        text = _read_rule(sources, location.root, location.name, problems)
+        if text is not None and text.strip():
+            results.append(check_applicability(location, text, active_files, requested, budget))
+    return _build_rule_set(sources, results, problems)
+
+
+def _active_files(sources: SourceReader, files: Sequence[str]) -> list[ActiveFile]:
+    out: list[ActiveFile] = []
+    for path in dict.fromkeys(files):
+        root = sources.snapshot.root_of(path)
+        if root is None or len(out) >= MAX_ACTIVE_FILES:
+            continue
+        name = path[len(root.path.rstrip("/")) + 1 :]
+        entry = sources.snapshot.files.get(path)
+        if entry is None and name and folder_exists(path):
+            name += "/"  # the trailing slash makes it match as a path below the folder
+        language = entry.outline.language if entry is not None and entry.outline is not None else language_of(path)
+        out.append(ActiveFile(path, root.path, name, language, len(out)))
+    return out
+
+
+# ---- locations
+
+
+def _locations(sources: SourceReader, active_files: Sequence[ActiveFile]) -> Iterator[RuleLocation]:
+    """Yield the distinct locations of rule files, nearest folders first."""
+    seen: set[tuple[str, str]] = set()
+    for root, folder in _folders(sources, active_files):
+        for convention, name in _rule_files_in(sources, root, folder):
+            if (root.path, name) not in seen:
+                seen.add((root.path, name))
+                label = sources.snapshot.label(f"{root.path.rstrip('/')}/{name}")
+                yield RuleLocation(root, name, folder, convention, label)
+
+
+def _folders(sources: SourceReader, active_files: Sequence[ActiveFile]) -> list[tuple[Root, str]]:
+    """Return the folders of the active files and the folders above, nearest to the most important file first."""
+    roots = {root.path: root for root in sources.snapshot.roots}
+    if not active_files:
+        return [(root, "") for root in roots.values()]
+    found: dict[tuple[str, str], None] = {}
+    for file in active_files:
+        folder = posixpath.dirname(file.name)
+        while folder and (file.root, folder) not in found and len(found) < MAX_FOLDERS:
+            found[file.root, folder] = None
+            folder = posixpath.dirname(folder)
+    found |= dict.fromkeys((file.root, "") for file in active_files)
+    return [(roots[root], folder) for root, folder in found]
+
+
+def _rule_files_in(sources: SourceReader, root: Root, folder: str) -> Iterator[tuple[int, str]]:
+    """Yield (convention, name relative to the root) of rule files in a folder, including unsaved documents."""
+    top = root.path.rstrip("/")
+    base = f"{top}/{folder}/" if folder else f"{top}/"
+    buffers = [path[len(base) :] for path in sources.snapshot.documents if path.startswith(base)]
+    present_names = {*existing_names(top, folder, TOP_LEVEL_NAMES), *(name.split("/")[0] for name in buffers)}
+    prefix = f"{folder}/" if folder else ""
+    for number, convention in enumerate(CONVENTIONS):
+        nested = {name for name in convention.files if name.split("/")[0] in present_names}
+        for name in convention.files:
+            if name in nested and (name in buffers or "/" not in name or existing_names(top, folder, [name])):
+                yield number, prefix + name
+        for rule_folder, extensions, max_depth in convention.folders:
+            if rule_folder.split("/")[0] not in present_names:
+                continue
+            names = find_files(top, prefix + rule_folder, extensions, max_depth)
+            opened = [
+                prefix + name for name in buffers if name.startswith(f"{rule_folder}/") and name.endswith(extensions)
+            ]
+            for name in sorted(
+                {*names, *(n for n in opened if n[len(prefix + rule_folder) + 1 :].count("/") <= max_depth)}
+            ):
+                yield number, name
+
+
+def _read_rule(sources: SourceReader, root: Root, name: str, problems: list[Problem]) -> str | None:
+    """Read a rule file; return None if it is excluded or, with a problem, unreadable."""
+    top = root.path.rstrip("/")
+    snapshot = sources.snapshot
+    if f"{top}/{name}" not in snapshot.files and exclusion_reason(top, name, sources.limits):
+        return None
+    document = snapshot.documents.get(f"{top}/{name}")
+    if document is not None:
+        content: FileContent | UnreadableFile = FileContent(document.text, len(document.text), 0)
+        if len(document.text) > MAX_RULE_BYTES:
+            content = UnreadableFile(f"it is longer than the limit of {MAX_RULE_BYTES:,} characters")
+    else:
+        content = read_convention_file(
+            top, name, sources.limits, MAX_RULE_BYTES, lambda target: _is_link_allowed(sources, top, target)
+        )
+    if isinstance(content, FileContent):
+        return "\n".join(split_lines(content.text))
+    if content.reason != _IS_FOLDER:  # .clinerules may be a folder
+        label = snapshot.label(f"{top}/{name}")
+        problems.append(Problem(f"Ignoring the rules in {label}: {content.reason}."))
+    return None
+
+
+_IS_FOLDER = "it is a folder"
+
+
+def _is_link_allowed(sources: SourceReader, top: str, target: str) -> bool:
+    """Return true if the target of a link may be read under its own name."""
+    return f"{top}/{target}" in sources.snapshot.files or is_convention(target)
+
+
+# ---- contents
+
+
+def _build_rule_set(sources: SourceReader, results: Sequence[Applicability], problems: list[Problem]) -> RuleSet:
+    """Return the ordered rules; a repeated text stays only in the first rule."""
+    problems += [result.problem for result in results if result.problem is not None]
+    active: list[RuleFile] = []
+    inactive = [_rule_file(result, result.rejection) for result in results if result.rejection]
+    seen: dict[str, str] = {}
+    for result in sorted((result for result in results if not result.rejection), key=lambda result: result.sort_key):
+        label = result.location.label
+        sections, messages = _sections(sources, result)
+        problems += [Problem(f"In {label}, {message}") for message in messages]
+        normalized = [" ".join(section.text.split()) for section in sections]
+        first = next((seen[key] for key in normalized if key in seen), "")
+        new = [(key, section) for key, section in zip(normalized, sections, strict=True) if key not in seen]
+        entries = tuple(SectionEntry(section.text, section.label) for section in dict(new).values())
+        seen |= {key: label for key, _ in new}
+        if entries:
+            active.append(_rule_file(result, result.reason, entries))
+        else:
+            inactive.append(_rule_file(result, f"duplicate of {first}" if first else "empty"))
+    return RuleSet(tuple(active), tuple(inactive), tuple(dict.fromkeys(problems)))
+
+
+def _rule_file(result: Applicability, reason: str, entries: tuple[SectionEntry, ...] = ()) -> RuleFile:
+    location, description = result.location, result.front_matter.fields.get("description", "")
+    about = description if isinstance(description, str) else ""
+    return RuleFile(location.path, location.label, CONVENTIONS[location.convention].name, reason, entries, about)
+
+
+def _sections(sources: SourceReader, result: Applicability) -> tuple[list[RuleSection], list[str]]:
+    """Return the sections of a rule; a title in the front matter becomes a heading."""
+    title = result.front_matter.fields.get("title", "")
+    body = result.front_matter.body.strip("\n")
+    if isinstance(title, str) and title and body.strip() and not body.lstrip().startswith("#"):
+        body = f"# {title}\n\n{body}"
+    return split_sections(body, result.location.label, lambda path: _read_import(sources, result.location, path))
+
+
+def _read_import(sources: SourceReader, importer: RuleLocation, path: str) -> tuple[str, str] | str:
+    """Return (label, text) of an imported file, or the reason why it cannot be imported.
+
+    The path is relative to the importing rule.  The file must be in the index of the same root, which excludes ignored
+    files, or be a rule file by its name.
+    """
+    top = importer.root.path.rstrip("/")
+    target = posixpath.normpath(posixpath.join(posixpath.dirname(importer.name), path))
+    if path.startswith(("/", "~")) or target.startswith("../") or ":" in path:
+        return "the file is outside of the workspace folder"
+    absolute = f"{top}/{target}"
+    if absolute == importer.path:
+        return "a file cannot import itself"
+    if absolute in sources.snapshot.files or absolute in sources.snapshot.documents:
+        text_or_problem = sources.read_text(absolute)
+        if not isinstance(text_or_problem, str):
+            return text_or_problem.message
+        if len(text_or_problem) > MAX_RULE_BYTES:
+            return f"it is longer than the limit of {MAX_RULE_BYTES:,} characters"
+        return sources.snapshot.label(absolute), parse_front_matter("\n".join(split_lines(text_or_problem))).body
+    if not is_convention(target):
+        return "the file does not exist in the workspace or is ignored"
+    problems: list[Problem] = []
+    text = _read_rule(sources, importer.root, target, problems)
+    if text is None:
+        return "the file does not exist in the workspace or is excluded"
+    return sources.snapshot.label(absolute), parse_front_matter(text).body

@@ -1,5 +1,0 @@
-"""Languages that need no more than a query or a scanner: one module per family.
-
-Each entry is data. A language that also needs rules for imports, types or visibility is a module of its own in
-`promptls.languages`.
-"""

@@ -1,1 +1,0 @@
-"""Requests to the client: configuration, client context and progress bars."""
