@@ -280,6 +280,16 @@ def protocol_page() -> str:
         "request does not contain; `kinds` are the names of the fields, and the response is a Context with them. "
         "`complete: true` allows `promptls/complete` `{messages, maxTokens}`, answered by `{text}`, if the user's "
         "settings let the editor's language model interpret questions.",
+        "## List and read",
+        "`promptls/list` and `promptls/read` return a `text` for a language model, its `tokens`, and the `regions` in it; "
+        "[List and read](../explanation/list-and-read.md) describes both texts. The budget counts the whole text. The "
+        "first line of a text is about an index that is not complete, with the seconds that are left, and about files "
+        "that have changed since they were indexed, whose regions are not listed. A region of a list has a `number`, one "
+        "or more `ranges` and a `mark` (`test`, `docs`, `example`, `data` or empty); `found` counts the regions that the search "
+        "has found. `first` numbers the first region, for further lists of one conversation. A place of a read is `path`, "
+        "`path:10-60`, `path#Name` or `#Name`. Text that an earlier read of the same `session` has returned and that has "
+        "not changed since is one line and `repeated`, unless `again` is true. A region is `complete` if the budget has "
+        "not cut it. `problems` has one sentence for each place that cannot be read.",
         "## Team index",
         "If the settings name a team index, the results of `promptls/search` and of `promptls/graph` with a query have a "
         "field `team` `{hits, message}`. A hit has `repository`, `commit`, `age`, `path`, `range`, `kind`, `symbol`, "
@@ -317,7 +327,7 @@ def handshake_answers() -> str:
     from mcp_types import JSONRPCRequest
     from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-    from promptls.mcp.server import create_server
+    from promptls.mcp.server import create_server, initialization_options
     from promptls.mcp.workspaces import Workspaces
     from promptls.settings import Settings
 
@@ -331,7 +341,7 @@ def handshake_answers() -> str:
             to_server.send_nowait(SessionMessage(message))
         found: dict[str, Any] = {}
         async with to_server, from_server, anyio.create_task_group() as group:
-            group.start_soon(server.run, from_client, to_client, server.create_initialization_options())
+            group.start_soon(server.run, from_client, to_client, initialization_options(server))
             while len(found) < len(requests):
                 answer = (await from_server.receive()).message
                 found[requests[answer.id][0]] = answer.result
@@ -342,13 +352,15 @@ def handshake_answers() -> str:
     legacy = {"protocolVersion": HANDSHAKE_PROTOCOL_VERSIONS[-1], **client}
     content: dict[str, Any] = {
         "versions": HANDSHAKE_PROTOCOL_VERSIONS,
-        "legacy": asyncio.run(answers(("initialize", legacy), ("tools/list", {}), ("ping", {}))),
+        "legacy": asyncio.run(answers(("initialize", legacy), ("tools/list", {}), ("ping", {}), ("prompts/list", {}))),
         "modern": {},
     }
     for version in MODERN_PROTOCOL_VERSIONS:
         envelope = {"protocolVersion": version, "clientInfo": client["clientInfo"], "clientCapabilities": {}}
         request = {"_meta": {f"io.modelcontextprotocol/{key}": value for key, value in envelope.items()}}
-        content["modern"][version] = asyncio.run(answers(("server/discover", request), ("tools/list", request)))
+        content["modern"][version] = asyncio.run(
+            answers(("server/discover", request), ("tools/list", request), ("prompts/list", request))
+        )
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
 

@@ -57,6 +57,15 @@ def test_json_option_prints_the_protocol_result(run, shop: Path) -> None:  # typ
     assert hits[0]["symbol"] == "apply_discount"
 
 
+def test_list_and_read_print_text(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
+    assert "function apply_discount" in run("list", "discount", "--name", "apply_discount", cwd=shop).stdout
+    found = run("read", "shop/money.py:1-3", "#apply_discount", cwd=shop)
+    assert found.returncode == 0
+    assert "\tdef apply_discount" in found.stdout
+    assert "calls total (:16), times (money.py:10)" in found.stdout
+    assert run("read", "nothing.py", cwd=shop).returncode == 1
+
+
 def test_explain_option_prints_model_hints_and_sections(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
     done = run("prompt", "--explain", "--budget", "400", "how is a discount applied? @cart.py", cwd=shop)
     assert done.returncode == 0

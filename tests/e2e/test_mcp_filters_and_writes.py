@@ -98,6 +98,32 @@ def test_paths_of_several_roots_are_filters(tmp_path: Path) -> None:
             assert listed_paths(client, "discount", [glob]) == {"b:lib/cart.py"}
 
 
+def test_no_answer_has_a_secret(tmp_path: Path) -> None:
+    token, password = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", "Falcon" + "river47"
+    code = f"""
+def pay_with(key="{token}", password="{password}"):
+    \"""Pay with {token}.\"""
+    return Shop.open("db", "app", "{password}")
+
+
+def pay():
+    return pay_with("{token}")
+"""
+    root = write_tree(tmp_path / "pay", SHOP)
+    (root / "shop/pay.py").write_text(code)
+    (root / "deploy.yml").write_text(f"env:\n- name: PAY_PASSWORD\n  value: {password}\n# pay with {token}\n")
+    question = f"How does {token[:3]} pay? @#pay_with @deploy.yml @callers:pay_with @text:pay"
+    with connect(tmp_path, "--root", str(root)) as client:
+        answers = [
+            client.tool("search_code", query="how does it pay with a password", snippets=3),
+            client.tool("read_code", places=["shop/pay.py", "deploy.yml"]),
+            client.tool("get_context", question=question),
+            client.tool("explain_symbol", name="pay_with"),
+        ]
+    assert all("pay" in text for text in answers)
+    assert [text for text in answers if token in text or password in text] == []
+
+
 def test_explanation_of_a_file_lists_its_definitions(client: McpClient) -> None:
     text = client.tool("explain_symbol", name="shop/errors.py")
     assert re.search(r"^Contains:\n  1-2 class CartError$", text, re.M)

@@ -6,12 +6,15 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import docs
 import pytest
 
+from conftest import write_tree
 from mcpkit import environment
 from promptls.mcp.handshake import ANSWERS
 
@@ -86,31 +89,62 @@ def test_handshake_is_answered_by_the_standard_library_alone(lines: tuple[str, .
     assert len(second["result"]["tools"]) == 4
 
 
+class Session:
+    """A raw connection to a server."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def send(self, *lines: str) -> None:
+        assert self._process.stdin is not None
+        for line in lines:
+            self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
+
+    def receive(self) -> Any:
+        assert self._process.stdout is not None
+        return json.loads(self._process.stdout.readline())
+
+
+@contextmanager
+def session(home: Path, cwd: Path) -> Iterator[Session]:
+    command = [sys.executable, "-m", "promptls", "mcp"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment(home), cwd=cwd, text=True, **pipes) as process:  # type: ignore[call-overload]
+        yield Session(process)
+        process.stdin.close()
+
+
 def test_sdk_continues_the_session_and_does_not_answer_twice(tmp_path: Path) -> None:
     call = request("c", "tools/call", name="read_code", arguments={"places": "x"})
-    command = [sys.executable, "-m", "promptls", "mcp"]
-    process = subprocess.Popen(
-        command, env=environment(tmp_path), cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with process, process.stdin, process.stdout:
-        for line in (initialize(), INITIALIZED, request(1, "tools/list"), call):
-            process.stdin.write(f"{line}\n")
-        process.stdin.flush()
-        answers = [json.loads(process.stdout.readline()) for _ in range(3)]
+    with session(tmp_path, tmp_path) as server:
+        server.send(initialize(), INITIALIZED, request(1, "tools/list"), call)
+        answers = [server.receive() for _ in range(3)]
         assert [one["id"] for one in answers] == [0, 1, "c"]
         assert "is not a project" in answers[2]["result"]["content"][0]["text"]
-        process.stdin.write(f"{request(2, 'prompts/list')}\n")
-        process.stdin.flush()
-        assert json.loads(process.stdout.readline())["id"] == 2
+        server.send(request(2, "prompts/list"))
+        assert server.receive()["id"] == 2
+
+
+def test_recipes_of_the_workspace_are_announced(tmp_path: Path) -> None:
+    recipe = '+++\ntitle = "Shipping"\ndescription = "Explain shipping."\nversion = "1.0"\n+++\nExplain shipping.\n'
+    root = write_tree(tmp_path / "workspace", f"-- .promptls/recipes/shipping.md --\n{recipe}")
+    with session(tmp_path, root) as server:
+        server.send(initialize(), INITIALIZED, request(1, "tools/list"), request(2, "prompts/list"))
+        answers = [server.receive() for _ in range(4)]
+        names = [prompt["name"] for prompt in answers[2]["result"]["prompts"]]
+        assert names == sorted(names)
+        assert "shipping" not in names
+        assert answers[3] == {"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"}
+        server.send(request(3, "prompts/list"))
+        assert "shipping" in [prompt["name"] for prompt in server.receive()["result"]["prompts"]]
 
 
 def test_requests_of_the_stateless_protocol_are_served(tmp_path: Path) -> None:
-    lines = request(0, "server/discover", _meta=META), request(1, "prompts/list", _meta=META)
-    discovered, listed = exchange(tmp_path, *lines)
+    lines = request(0, "server/discover", _meta=META), request(1, "no/such/method", _meta=META)
+    discovered, refused = exchange(tmp_path, *lines)
     assert discovered["result"]["supportedVersions"] == ["2026-07-28"]
-    assert listed["result"]["prompts"] == []
+    assert refused["error"]["code"] == -32601
 
 
 @pytest.mark.parametrize(

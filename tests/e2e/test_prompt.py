@@ -406,3 +406,30 @@ def test_fill_decides_whether_less_relevant_code_is_added(client: Client) -> Non
     assert below
     with pytest.raises(ResponseError, match=r"budget\.fill"):
         client.build(question, budget={"fill": "half"})
+
+
+MAP = "More regions of the workspace, not shown; name them to get them:"
+
+
+def test_a_prompt_ends_with_a_map_of_regions_that_it_does_not_show(client: Client) -> None:
+    result = client.build("how does the pressure of stage 7 become its volume?", budget={"tokens": 6000})
+    _, _, after = result["prompt"].partition(MAP)
+    assert "function stage_" in after
+    assert 0 < result["tokens"]["sections"]["map"] <= 0.08 * 6000
+    assert result["tokens"]["used"] <= 6000
+    listed = {line.split()[3].partition(":")[0] for line in after.split("\n") if " function stage_" in line}
+    assert listed
+    assert not any(f"def {name}(" in result["prompt"] for name in listed)
+
+
+@pytest.mark.parametrize(
+    ("message", "params"),
+    [
+        ("@shop/cart.py:1-3", {"budget": {"tokens": 6000}, "sections": {"retrieval": False}}),
+        ("how does the pressure of stage 7 become its volume?", {"budget": {"tokens": 900}}),
+        ("how does the pressure of stage 7 become its volume?", {"budget": {"tokens": 6000}, "profile": "prompto"}),
+        ("thanks!", {"budget": {"tokens": 6000}}),
+    ],
+)
+def test_a_prompt_that_needs_no_map_has_none(client: Client, message: str, params: Json) -> None:
+    assert MAP not in client.build(message, **params)["prompt"]

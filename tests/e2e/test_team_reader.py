@@ -115,6 +115,16 @@ def test_prompt_shows_code_of_other_repositories_with_commit_and_age(index: Path
     assert built["tokens"]["used"] <= 4000 and not built["warnings"]
 
 
+def test_list_for_agents_ends_with_other_repositories(index: Path, engine: Engine) -> None:
+    arguments = {"query": QUESTION}
+    text = request(engine, "promptls/callTool", name="search_code", arguments=arguments)["text"]
+    commit = git(index / "shop", "rev-parse", "HEAD")[:10]
+    assert (
+        f"- acme/shop@{commit}/shop/cart.py:6-8 (less than a day old) method Cart.apply_voucher"
+        in text.partition("## Other repositories")[2]
+    )
+
+
 def test_repositories_do_not_exceed_their_share(index: Path) -> None:
     for share in (0.0, 0.05):
         team = TeamSettings(index=f"{index}/index", deadline_ms=WAIT_MS, share=share)

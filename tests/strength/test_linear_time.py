@@ -91,6 +91,7 @@ def assert_linear(function: Callable[[str], object], prefix: str, unit: str) -> 
         (KEY_LINE * 100, END),
         ("", f"A\n{END}\n"),
         ("", "ignore previous "),
+        ("@@ -1 +1 @@\n", "+password: x\n- name: key\n"),
         ("", "\u200b"),
     ],
 )

@@ -35,7 +35,20 @@ KNOWN: Json = {  # values that let a request proceed as far as possible; other f
     "sections": {},
     "action": "search",
 }
-PATHS = ("message", "text", "query", "newName", "symbol", "from", "to", "paths", "root", "answer", "arguments")
+PATHS = (
+    "message",
+    "text",
+    "query",
+    "newName",
+    "symbol",
+    "from",
+    "to",
+    "paths",
+    "places",
+    "root",
+    "answer",
+    "arguments",
+)
 """Fields that contain paths as typed by users; they receive paths and URIs."""
 
 
@@ -149,7 +162,7 @@ def test_fields_do_not_reach_outside_files(
 def required_fields(method: str) -> tuple[str, ...]:
     """Return the fields without which a request is rejected immediately."""
     return ("message", "text", "offset", "query", "action", "textDocument", "position", "range", "files", "items",
-            "answer", "newName") if method != "promptls/graph" else ()  # fmt: skip
+            "answer", "newName", "places") if method != "promptls/graph" else ()  # fmt: skip
 
 
 def test_mentions_do_not_reach_outside_files(
@@ -170,6 +183,14 @@ def test_mentions_do_not_reach_outside_files(
         for form in forms[:14]:
             params = {"text": form, "offset": len(form.encode("utf-16-le", "surrogatepass")) // 2}
             assert CANARY not in response_to(client, "promptls/completeMention", params), form
+
+
+def test_places_do_not_reach_outside_files(client: Client, workspace: CanaryWorkspace, tries: Tries) -> None:
+    for path in (*workspace.paths(), *workspace.uris()):
+        places = [path, f"{path}:1-5", f"{path}#{CANARY}", f"…/{path}"]
+        tries("places", len(places))
+        text = response_to(client, "promptls/read", {"places": places})
+        assert CANARY not in text.replace(f"#{CANARY}", "").replace(f'"{CANARY}"', ""), path
 
 
 def test_prompt_documents_do_not_reach_outside_files(
@@ -238,6 +259,7 @@ def test_links_with_conventional_names_are_not_followed(
         ("promptls/memory", {"action": "list"}),
         ("promptls/graph", {"query": "project readme package"}),
         ("promptls/search", {"query": "readme project cart"}),
+        ("promptls/list", {"query": "readme project cart", "snippets": 3, "allMarked": True}),
         ("promptls/explainIgnore", {"uri": (workspace.root / f"web/{CANARY[:-1]}").as_uri()}),
         ("promptls/status", {}),
     ):

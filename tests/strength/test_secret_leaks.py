@@ -249,6 +249,12 @@ def test_secrets_are_redacted_in_graph_search_and_completion(
     client, workspace, _ = secret_workspace
     answers = [response_text(client.request("promptls/graph", {"query": q, "limit": 50})) for q in QUESTIONS[:3]]
     answers += [response_text(client.request("promptls/search", {"query": q, "limit": 200})) for q in QUESTIONS[:3]]
+    for question in QUESTIONS[:3]:
+        params = {"query": question, "budget": {"tokens": 20_000}, "snippets": 3, "allMarked": True}
+        answers.append(response_text(client.request("promptls/list", params)))
+    paths = [hit["path"] for hit in client.request("promptls/search", {"query": QUESTIONS[0], "limit": 200})["hits"]]
+    places = [*workspace.code, *dict.fromkeys(paths)][:100]
+    answers.append(response_text(client.request("promptls/read", {"places": places, "budget": {"tokens": 100_000}})))
     for name in workspace.code:
         answers.append(response_text(client.request("promptls/explain", {"symbol": name})))
         position = {"line": 0, "character": 5}

@@ -8,6 +8,7 @@ import pytest
 
 from graphkit import calls, view_of
 from promptls.graph.resolution.name_lookup import simple_type_name
+from promptls.languages import language_named
 
 CSHARP = """
 -- src/Words.cs --
@@ -231,4 +232,4 @@ def test_calls_resolve_to_applicable_extension_methods(
     ],
 )
 def test_simple_type_name_drops_namespace_and_resolves_alias(type_name: str, language: str, expected: str) -> None:
-    assert simple_type_name(type_name, language) == expected
+    assert simple_type_name(type_name, language_named(language).extension_methods) == expected

@@ -153,8 +153,12 @@ def test_shortest_call_paths(tmp_path: Path) -> None:
             "-- a.py --\ndef f():\n    wrap()\ndef wrap():\n    def inner():\n        g()\n    run(inner)\ndef g(): ...\n",
             ["f", "wrap", "wrap.inner", "g"],
         ),
+        (
+            "-- a.py --\ndef f():\n    def last():\n        g()\n    def first():\n        last()\n    first()\ndef g(): ...\n",
+            ["f", "f.first", "f.last", "g"],
+        ),
     ],
-    ids=["returned function", "callback", "local class", "in the middle of a path"],
+    ids=["returned function", "callback", "local class", "in the middle of a path", "called nested functions"],
 )
 def test_call_path_continues_in_nested_functions(tmp_path: Path, text: str, expected: list[str]) -> None:
     view = view_of(text, tmp_path)

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from graphkit import all_refs, calls, edges, ref_of, short_name, view_of
-from promptls.graph.resolution.expression_types import callback_parameter_type, return_type
 from promptls.graph.resolution.name_lookup import MAX_CANDIDATES
-from promptls.model import CALL, Span, Symbol
+from promptls.languages import language_named
+from promptls.languages.signature_types import callback_parameter_type
+from promptls.model import CALL
 
 SHOP = """
 -- shop/__init__.py --
@@ -236,8 +237,7 @@ class B(A):
     ],
 )
 def test_return_type_is_read_from_signature(language: str, signature: str, expected: str) -> None:
-    symbol = Symbol("a", "function", "a", signature, "", Span(0, 1), 0, 1, -1)
-    assert return_type(symbol, language) == expected
+    assert language_named(language).types.return_type(signature) == expected
 
 
 @pytest.mark.parametrize(

@@ -195,8 +195,14 @@ def laws(view: GraphView) -> None:
             "src/x/A.java:A",
             ["src/y/B.java:2"],
         ),
+        (
+            "-- pkg/__init__.py --\nfrom .a import *\n-- pkg/a.py --\ndef f(): ...\n-- pkg/b.py --\ndef f(): ...\n"
+            "-- use.py --\nfrom pkg.a import *\n",
+            "pkg/a.py:f",
+            ["pkg/__init__.py:1"],
+        ),
     ],
-    ids=["python", "typescript", "rust", "java"],
+    ids=["python", "typescript", "rust", "java", "all names"],
 )
 def test_imports_of_a_definition(tmp_path: Path, text: str, name: str, expected: list[str]) -> None:
     view = view_of(text, tmp_path)

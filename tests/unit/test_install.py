@@ -213,7 +213,6 @@ def clone(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home / "clone"
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("target", ["../bashrc", "../gone"])
 def test_backup_never_follows_a_link(target: str, clone: Path) -> None:
     (clone / ".mcp.json").write_text("{}")
@@ -249,7 +248,6 @@ def test_link_out_of_a_project_is_refused(
     assert "other" in (clone / "../settings.json").read_text()
 
 
-@pytest.mark.process
 def test_link_inside_of_a_project_is_followed(clone: Path) -> None:
     (clone / "shared").mkdir()
     (clone / ".cursor").symlink_to("shared")
@@ -283,7 +281,6 @@ def test_special_and_huge_files_are_refused_at_once(clone: Path, capsys: pytest.
     assert "is larger than 16 MB" in capsys.readouterr().err
 
 
-@pytest.mark.process
 def test_output_has_no_control_characters(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -301,7 +298,6 @@ def test_output_has_no_control_characters(
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", output)
 
 
-@pytest.mark.process
 def test_command_shows_the_change_before_it_writes(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = home / ".vscode/mcp.json"
     file.parent.mkdir()
@@ -355,7 +351,6 @@ def parsed(path: Path) -> Any:
     return parse_toml(path.read_text()) if path.suffix == ".toml" else json.loads(path.read_text())
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("name", CLIENTS)
 def test_command_writes_entry_permission_and_skill_and_removes_them(
     name: str, home: Path, capsys: pytest.CaptureFixture[str]
@@ -382,7 +377,6 @@ def test_command_writes_entry_permission_and_skill_and_removes_them(
     assert not [path for path in left if "promptls" in path.name + path.read_text()]
 
 
-@pytest.mark.process
 def test_permissions_of_the_user_stay(home: Path) -> None:
     settings = home / ".claude/settings.json"
     settings.parent.mkdir()
@@ -413,7 +407,6 @@ def test_link_of_a_skill_out_of_the_project_is_refused(
     assert not (home / ".mcp.json").exists()
 
 
-@pytest.mark.process
 def test_command_that_does_not_start_is_reported(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

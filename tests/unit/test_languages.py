@@ -171,7 +171,6 @@ def test_each_extension_file_name_and_shebang_belongs_to_one_language() -> None:
 def test_references_to_other_languages_and_query_files_are_valid() -> None:
     for language in LANGUAGES.values():
         assert not language.dialect_of or language.dialect_of in LANGUAGES
-        assert bool(language.package_manifest) == (language.implicit_scope == "manifest")
         assert language.query_files or language.scanner
         assert all(map(read_query_file, language.query_files))
 

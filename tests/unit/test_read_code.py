@@ -179,7 +179,7 @@ def test_a_cut_names_the_rest_and_the_place_to_read_it(tmp_path: Path) -> None:
 
 def test_a_class_that_does_not_fit_shows_its_methods(tmp_path: Path) -> None:
     found = read(LONG, tmp_path, "big.py#Big", budget=700)
-    assert "def m0(self):" in found.text
+    assert "  1\tclass Big:\n  2\t    def m0(self):\n" in found.text
     assert "return 0" not in found.text
     assert "only definitions are shown" in found.text
     assert found.tokens <= 700
@@ -188,7 +188,7 @@ def test_a_class_that_does_not_fit_shows_its_methods(tmp_path: Path) -> None:
 def test_a_file_that_does_not_fit_shows_its_definitions(tmp_path: Path) -> None:
     found = read(LONG, tmp_path, "big.py", budget=400)
     assert "2-3 method Big.m0" in found.text
-    assert "read big.py:FIRST-LAST or big.py#NAME" in found.text
+    assert "read big.py#NAME or big.py:FIRST-LAST" in found.text
 
 
 @pytest.mark.parametrize("budget", [60, 200, 500, 2000])
@@ -211,6 +211,7 @@ def test_secrets_are_redacted(tmp_path: Path) -> None:
 
 def test_split_place() -> None:
     assert split_place("a b.py:10-20,30-40") == ("a b.py", (Span(9, 20), Span(29, 40)), "")
+    assert split_place("a.py:10,20") == ("a.py", (Span(9, 10), Span(19, 20)), "")
     assert split_place("a.rb#L3") == ("a.rb", (Span(2, 3),), "")
     assert split_place("a.py#A.b") == ("a.py", (), "A.b")
     assert split_place("#A.b") == ("", (), "A.b")

@@ -134,6 +134,12 @@ def test_keys_have_their_path_and_sections_their_last_heading(tmp_path: Path) ->
     assert "key server" in found.text
 
 
+def test_imports_beside_other_code_are_not_listed(tmp_path: Path) -> None:
+    text = "-- a.py --\nimport json\nimport os\n\ndef run():\n    pass\n-- b.py --\nfrom a import run\n"
+    found = listed(text, tmp_path, ["a.py:1-2", "a.py:run", "b.py:1-1"])
+    assert found.text == "a.py\n1 4-5 function run | pass\nb.py\n2 1 | from a import run"
+
+
 def test_overlapping_regions_become_one(tmp_path: Path) -> None:
     found = listed(SHOP, tmp_path, ["cart.py:6-7", "cart.py:Cart.add", "cart.py:7-9"])
     assert [region.spans for region in found.regions] == [(Span(5, 9),)]

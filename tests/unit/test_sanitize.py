@@ -131,11 +131,11 @@ SECRETS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "secret"), SECRETS)
-def test_tokens_are_redacted_in_any_file(name: str, secret: str) -> None:
-    text, found = redact(f'TOKEN = 1\ncall("{secret}")\nnext()\n', "src/app.py")
-    assert text == f'TOKEN = 1\ncall("⟦redacted: {name}⟧")\nnext()\n'
-    assert found == [Finding(1, name, secret=True)]
+def test_tokens_are_redacted_in_any_file() -> None:
+    for name, secret in SECRETS:
+        text, found = redact(f'TOKEN = 1\ncall("{secret}")\nnext()\n', "src/app.py")
+        assert text == f'TOKEN = 1\ncall("⟦redacted: {name}⟧")\nnext()\n'
+        assert found == [Finding(1, name, secret=True)]
 
 
 @pytest.mark.parametrize(
@@ -406,10 +406,9 @@ MORE = [  # name, first part, second part
 ]
 
 
-@pytest.mark.parametrize(("name", "first", "second"), MORE)
-def test_tokens_of_many_issuers_are_redacted(name: str, first: str, second: str) -> None:
-    secret = first + second
-    assert redact(f"call('{secret}')", "src/app.py")[0] == f"call('⟦redacted: {name}⟧')"
+def test_tokens_of_many_issuers_are_redacted() -> None:
+    shown = [redact(f"call('{first}{second}')", "src/app.py")[0] for _, first, second in MORE]
+    assert shown == [f"call('⟦redacted: {name}⟧')" for name, _, _ in MORE]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from promptls.index.files.policy import secret_kind
 from promptls.prompt.sanitize import redact
-from promptls.prompt.sanitize.detectors.token_patterns import token_patterns
+from promptls.prompt.sanitize.rules import tokens
 
 CHARACTERS = {
     "a": string.ascii_letters + string.digits,
@@ -99,13 +99,15 @@ contentful token|CFPAT-{u43}
 """.splitlines()
 
 
-@pytest.mark.parametrize(("name", "template"), [line.split("|") for line in TOKENS])
-def test_token_of_issuer_is_redacted_in_every_surrounding(name: str, template: str) -> None:
-    for seed, text in enumerate(("call('{}')\n", "ID={}\n", "see {} for more\n", '{{"id": "{}"}}\n')):
-        token = generated(template, seed)
-        shown = redact(text.format(token), "notes.md")[0]
-        assert token not in shown
-        assert f"⟦redacted: {name}⟧" in shown
+def test_token_of_issuer_is_redacted_in_every_surrounding() -> None:
+    missed = []
+    for name, template in (line.split("|") for line in TOKENS):
+        for seed, text in enumerate(("call('{}')\n", "ID={}\n", "see {} for more\n", '{{"id": "{}"}}\n')):
+            token = generated(template, seed)
+            shown = redact(text.format(token), "notes.md")[0]
+            if token in shown or f"⟦redacted: {name}⟧" not in shown:
+                missed.append((name, shown))
+    assert missed == []
 
 
 def test_token_of_discord_is_redacted() -> None:
@@ -114,7 +116,7 @@ def test_token_of_discord_is_redacted() -> None:
 
 
 def test_table_of_tokens_is_consistent() -> None:
-    for pattern in token_patterns():
+    for pattern in tokens():
         assert pattern.source in {"issuer", "gitleaks", "detect-secrets"}
         assert re.compile(pattern.pattern).groups == 0
         assert pattern.indexed
@@ -330,14 +332,14 @@ def _fields(line: str) -> tuple[str, str, str]:
 CASES = [(path, text, VALUES[kind]) for path, text, kinds in map(_fields, FORMS) for kind in kinds]
 
 
-@pytest.mark.parametrize(("path", "text", "secret"), CASES)
-def test_password_is_redacted_in_every_form(path: str, text: str, secret: str) -> None:
-    before, after = text.split("§")
-    shown, found = redact(f"{before}{secret}{after}\n", path, is_file=True)
-    assert secret not in shown
-    assert shown.startswith(before)
-    assert shown.endswith(f"{after}\n")
-    assert len(found) == 1
+def test_password_is_redacted_in_every_form() -> None:
+    wrong = []
+    for path, text, secret in CASES:
+        before, after = text.split("§")
+        shown, found = redact(f"{before}{secret}{after}\n", path, is_file=True)
+        if not re.fullmatch(rf"{re.escape(before)}⟦redacted: [\w ]+⟧{re.escape(after)}\n", shown) or len(found) != 1:
+            wrong.append((path, shown))
+    assert wrong == []
 
 
 @pytest.mark.parametrize("kind", ["data", "stringData"])
@@ -471,19 +473,20 @@ if ("Bearer-Token1".equals(tokenType2)) {
 
 
 @pytest.mark.parametrize("path", ["src/app.py", "config/app.yml", "README.md", ""])
-@pytest.mark.parametrize("line", TRAPS)
-def test_name_or_reference_or_sample_stays(line: str, path: str) -> None:
-    text = generated(line) + "\n" if re.search(r"\{[ahdlUBubL]\d+\}", line) else line + "\n"
-    assert redact(text, path, is_file=True) == (text, [])
+def test_name_or_reference_or_sample_stays(path: str) -> None:
+    changed = []
+    for line in TRAPS:
+        text = generated(line) + "\n" if re.search(r"\{[ahdlUBubL]\d+\}", line) else line + "\n"
+        if redact(text, path, is_file=True) != (text, []):
+            changed.append(text)
+    assert changed == []
 
 
-@pytest.mark.parametrize(
-    "value", ["password1", "P@ssw0rd", "admin123", "test1234", "secret123", "qwerty123", "foobar42", "letmein1"]
-)
 @pytest.mark.parametrize("path", ["src/app.py", "tests/test_app.py"])
-def test_known_password_stays(value: str, path: str) -> None:
-    text = f'login(user="a", password="{value}")\npassword = "{value}"\n'
-    assert redact(text, path, is_file=True) == (text, [])
+def test_known_password_stays(path: str) -> None:
+    for value in ("password1", "P@ssw0rd", "admin123", "test1234", "secret123", "qwerty123", "foobar42", "letmein1"):
+        text = f'login(user="a", password="{value}")\npassword = "{value}"\n'
+        assert redact(text, path, is_file=True) == (text, [])
 
 
 def test_password_in_a_test_is_redacted_only_if_it_is_random_or_strong() -> None:
@@ -513,11 +516,9 @@ private_network.json secret-values-schema.json
 """.split()
 
 
-@pytest.mark.parametrize(
-    ("path", "is_secret"), [*((f, True) for f in SECRET_FILES), *((f, False) for f in OTHER_FILES)]
-)
-def test_file_of_secrets_is_recognized_by_its_name(path: str, is_secret: bool) -> None:
-    assert bool(secret_kind(path)) == is_secret
+def test_file_of_secrets_is_recognized_by_its_name() -> None:
+    assert [path for path in SECRET_FILES if not secret_kind(path)] == []
+    assert [path for path in OTHER_FILES if secret_kind(path)] == []
 
 
 LINES = st.one_of(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.index.syntax.imports import parse_imports
 from promptls.languages import language_named
 
 TABLE = [
@@ -130,6 +129,6 @@ def render_import(module: str, names: tuple[str, ...], local_names: tuple[str, .
 
 @pytest.mark.parametrize(("language", "statement", "expected"), TABLE, ids=[f"{row[0]}: {row[1]}" for row in TABLE])
 def test_parse_imports(language: str, statement: str, expected: str) -> None:
-    assert (
-        "; ".join(render_import(*parsed) for parsed in parse_imports(statement, language_named(language))) == expected
-    )
+    imports = language_named(language).imports
+    parsed = imports.parse(statement) if imports is not None else ()
+    assert "; ".join(render_import(*one) for one in parsed) == expected

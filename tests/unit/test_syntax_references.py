@@ -5,13 +5,7 @@ from __future__ import annotations
 import pytest
 
 from promptls.index.syntax.parse import parse_source
-from promptls.index.syntax.references import (
-    NUMBER_LITERAL,
-    STRING_LITERAL,
-    UNKNOWN_RECEIVER,
-    parse_declaration,
-    receiver_of,
-)
+from promptls.index.syntax.references import NUMBER_LITERAL, STRING_LITERAL, UNKNOWN_RECEIVER, receiver_of
 from promptls.languages import LANGUAGES
 from promptls.model import CALL, IMPLEMENT, INHERIT, PROSE, USE, Reference
 
@@ -139,7 +133,7 @@ def test_arrows_separate_receivers_only_if_the_language_has_them() -> None:
     ],
 )
 def test_declared_types(language: str, text: str, expected: list[tuple[str, str]]) -> None:
-    assert parse_declaration(text, LANGUAGES[language]) == expected
+    assert LANGUAGES[language].types.declarations(text) == expected
 
 
 PYTHON = '''\

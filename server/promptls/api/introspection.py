@@ -11,7 +11,7 @@ from promptls.mentions.syntax.grammar import GRAMMAR_VERSION
 from promptls.model import CancelToken
 from promptls.prompt import tokens
 from promptls.prompt.profile import loadable_profiles
-from promptls.prompt.recipes import recipe_help
+from promptls.prompt.recipes import RecipeCollection, recipe_help
 
 
 def mention_kinds(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Json:
@@ -42,29 +42,34 @@ def recipes(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Js
     """Handle `promptls/recipes`."""
     collection = engine.recipes(engine.resolve_context(ClientContext(), engine.snapshot(token), token))
     return {
-        "recipes": [
-            {
-                "name": name,
-                "title": recipe.title,
-                "description": recipe.description,
-                "version": recipe.version,
-                "origin": recipe.origin,
-                "help": recipe_help(recipe),
-                "arguments": [
-                    {
-                        "name": argument.name,
-                        "description": argument.description,
-                        "required": argument.required,
-                        "default": argument.default,
-                        "choices": list(argument.choices),
-                    }
-                    for argument in recipe.arguments
-                ],
-            }
-            for name, recipe in collection.recipes.items()
-        ],
+        "recipes": encode_recipes(collection),
         "warnings": [problem.message for problem in collection.problems],
     }
+
+
+def encode_recipes(collection: RecipeCollection) -> list[Json]:
+    """Encode recipes with their arguments, sorted by name."""
+    return [
+        {
+            "name": name,
+            "title": recipe.title,
+            "description": recipe.description,
+            "version": recipe.version,
+            "origin": recipe.origin,
+            "help": recipe_help(recipe),
+            "arguments": [
+                {
+                    "name": argument.name,
+                    "description": argument.description,
+                    "required": argument.required,
+                    "default": argument.default,
+                    "choices": list(argument.choices),
+                }
+                for argument in recipe.arguments
+            ],
+        }
+        for name, recipe in collection.recipes.items()
+    ]
 
 
 def profiles(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Json:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
-from itertools import pairwise
+from fnmatch import fnmatchcase, translate
+from itertools import islice, pairwise
+
+from msgspec.structs import replace
 
 from promptls.api.messages import params as protocol
 from promptls.api.messages.locations import uri_of
@@ -28,11 +30,15 @@ from promptls.retrieval import retrieve
 from promptls.retrieval.query import Query
 from promptls.util.text.plural import plural
 
+SUMMARY_TOKENS = 36
+"""Maximum tokens of the line that counts the regions."""
 MAX_SNIPPET_LINES = 20
 """Maximum value of `snippets`; whole regions are read with promptls/read."""
 
 MAX_NAME_WORDS = 5
 """Maximum number of words of a query that may be those of a name; longer ones are questions."""
+MAX_GLOB_NAMES = 200
+"""Maximum number of names that a glob adds to a query; more do not fit in a list."""
 
 _WILDCARD = re.compile(r"[*?\[]")
 
@@ -43,6 +49,8 @@ def list_regions(engine: Engine, params: protocol.ListParams, token: CancelToken
         raise InvalidParams("query: must not be blank.", "query")
     if not 0 <= params.snippets <= MAX_SNIPPET_LINES:
         raise InvalidParams(f"snippets: must be between 0 and {MAX_SNIPPET_LINES}.", "snippets")
+    if params.first < 1:
+        raise InvalidParams("first: must be at least 1.", "first")
     budget, counter = budget_for(engine, params.budget, LIST_BUDGET)
     snapshot = engine.snapshot_for_message(message_syntax(params.query), token)
     paths = match_paths(snapshot, params.paths) if params.paths else None
@@ -53,6 +61,7 @@ def list_regions(engine: Engine, params: protocol.ListParams, token: CancelToken
         engine.index.reader(),
         complete=engine.index_complete,
     )
+    query = with_names(with_joined_names(query, snapshot), params.names, snapshot)
     with engine.index.foreground():
         found = retrieve.search(query, snapshot, engine.index, services.strategy, token, paths).items
         items = promote_names(found, query)
@@ -62,7 +71,7 @@ def list_regions(engine: Engine, params: protocol.ListParams, token: CancelToken
             engine.workspace.touch(changed)
         state = engine.index.state()
         header = first_line(state, len(changed))
-        reserve = counter.count(header) + 16 if header else 16
+        reserve = SUMMARY_TOKENS + (counter.count(header) if header else 0)
         listed = lay_out(
             current,
             query,
@@ -74,13 +83,15 @@ def list_regions(engine: Engine, params: protocol.ListParams, token: CancelToken
             first_number=params.first,
         )
     summary = f"{len(listed.regions)} of {listed.found} regions"
+    if listed.hidden:
+        summary += f"; {listed.hidden} in tests, docs, examples and data are left out"
     if not listed.regions:
         summary = _nothing_found(params, paths, state)
     text = "\n".join(filter(None, [header, summary, listed.text]))
     return {
         "text": text,
         "tokens": counter.count(text),
-        "regions": [_encode_region(region, snapshot) for region in listed.regions],
+        "regions": _encode_regions(listed.regions, snapshot),
         "found": listed.found,
         "index": encode_index_state(state),
     }
@@ -98,6 +109,25 @@ def budget_for(engine: Engine, budget: protocol.Budget, default: int) -> tuple[i
     except InvalidOption as error:
         raise InvalidParams(str(error), error.field, error.valid) from None
     return limit.tokens, limit.counter
+
+
+def with_joined_names(query: Query, snapshot: Snapshot) -> Query:
+    """Add the names in the workspace that three or more adjacent words of a short query make: "news resource entity"."""
+    words = [word.lower() for word in find_words(query.text)]
+    if not 3 <= len(words) <= MAX_NAME_WORDS:
+        return query
+    runs = [words[i:j] for i in range(len(words)) for j in range(len(words), i + 2, -1)]
+    joined = [name for run in runs for name in ("".join(run), "_".join(run)) if name in snapshot.names]
+    return replace(query, names=tuple(dict.fromkeys([*joined, *query.names])), word_pairs=(*joined, *query.word_pairs))
+
+
+def with_names(query: Query, names: Sequence[str], snapshot: Snapshot) -> Query:
+    """Add the names that a list is restricted to, so that their definitions are candidates."""
+    exact = [name for name in names if not _WILDCARD.search(name)]
+    last_parts = [re.split(r"[.#]|::", name)[-1].lower() for name in names if _WILDCARD.search(name)]
+    patterns = [re.compile(translate(part)) for part in last_parts if part.strip("*")]
+    matching = (name for name in snapshot.names if any(pattern.match(name) for pattern in patterns)) if patterns else ()
+    return replace(query, names=tuple(dict.fromkeys([*exact, *islice(matching, MAX_GLOB_NAMES), *query.names])))
 
 
 def promote_names(items: Sequence[Item], query: Query) -> Sequence[Item]:
@@ -157,13 +187,17 @@ def _nothing_found(params: protocol.ListParams, paths: Sequence[str] | None, sta
     return f"No regions found.{limited}"
 
 
-def _encode_region(region: ListedRegion, snapshot: Snapshot) -> Json:
-    return {
-        "number": region.number,
-        "uri": uri_of(region.path, snapshot.documents),
-        "path": snapshot.label(region.path),
-        "ranges": [encode_span(span) for span in region.spans],
-        "kind": region.kind,
-        "symbol": region.symbol,
-        "mark": region.mark,
-    }
+def _encode_regions(regions: Sequence[ListedRegion], snapshot: Snapshot) -> list[Json]:
+    places = {path: (uri_of(path, snapshot.documents), snapshot.label(path)) for path in {r.path for r in regions}}
+    return [
+        {
+            "number": region.number,
+            "uri": places[region.path][0],
+            "path": places[region.path][1],
+            "ranges": [encode_span(span) for span in region.spans],
+            "kind": region.kind,
+            "symbol": region.symbol,
+            "mark": region.mark,
+        }
+        for region in regions
+    ]

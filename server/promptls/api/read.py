@@ -11,6 +11,7 @@ from promptls.engine import Engine
 from promptls.mentions.context import ClientContext
 from promptls.model import CancelToken
 from promptls.prompt.read_code import READ_BUDGET, read_places
+from promptls.util.text.plural import plural
 
 MAX_PLACES = 100
 """Maximum number of places in one request; more do not fit in any budget."""
@@ -37,7 +38,8 @@ def read(engine: Engine, params: protocol.ReadParams, token: CancelToken) -> Jso
         )
     engine.received.add(params.session, result.received)
     state = engine.index.state()
-    text = "\n".join(filter(None, [first_line(state, 0), result.text]))
+    changed = f"{plural(result.changed, 'file')} changed since they were indexed and have no relations yet."
+    text = "\n".join(filter(None, [first_line(state, 0), changed if result.changed else "", result.text]))
     return {
         "text": text,
         "tokens": counter.count(text),

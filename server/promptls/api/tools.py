@@ -19,6 +19,7 @@ from promptls.api.messages import params as protocol
 from promptls.api.messages.locations import path_of
 from promptls.api.messages.params import InvalidParams, Json
 from promptls.api.read import read
+from promptls.api.team import render_team_hits, start_team_search
 from promptls.api.tool_params import (
     ExplainSymbolParams,
     GetContextParams,
@@ -30,10 +31,13 @@ from promptls.api.tool_params import (
 from promptls.engine import Engine
 from promptls.index import Snapshot
 from promptls.model import CancelToken
-from promptls.prompt.sanitize import header_text
+from promptls.prompt.sanitize import header_text, redact
+from promptls.retrieval.query import parse_query
 
 MAX_OMITTED = 10
 """Maximum number of omitted regions that get_context lists, best first; all are counted."""
+MAX_TEAM_HITS = 10
+"""Maximum number of regions of other repositories in a list, with a team index."""
 _SECTIONS = protocol.Sections(instructions=False, rules=False)
 """Sections left out of a context: agents have instructions and read the rule files of the workspace themselves."""
 
@@ -75,8 +79,10 @@ def _search_code(engine: Engine, params: SearchCodeParams, session: str, token: 
         snippets=params.snippets,
         all_marked=params.include_tests,
     )
+    team = start_team_search(engine, parse_query(params.query), engine.index.snapshot(token))
     result = list_regions(engine, request, token)
-    return result, result["text"]
+    others = render_team_hits(team(MAX_TEAM_HITS, ()))
+    return result, _join(result["text"], redact(others)[0])
 
 
 def _read_code(engine: Engine, params: ReadCodeParams, session: str, token: CancelToken) -> tuple[Json, str]:
@@ -86,7 +92,11 @@ def _read_code(engine: Engine, params: ReadCodeParams, session: str, token: Canc
 
 
 def _explain_symbol(engine: Engine, params: ExplainSymbolParams, session: str, token: CancelToken) -> tuple[Json, str]:
-    result, text = explain_as_text(engine, params, token)
+    try:
+        result, text = explain_as_text(engine, params, token)
+    except InvalidParams as error:  # the name may be in a file that is not indexed yet
+        note = first_line(engine.index.state(), 0)
+        raise InvalidParams(f"{note}\n{error}" if note else str(error), error.field, error.valid) from None
     return result, _join(first_line(engine.index.state(), 0), text)
 
 

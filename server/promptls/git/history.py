@@ -160,6 +160,8 @@ def is_bot(name: str, address: str) -> bool:
     return bool(_BOT.search(name)) or bool(_BOT.search(name.lower())) or "[bot]" in address
 
 
+# ---- statistics
+
 HALF_LIFE_DAYS = 30.0
 """Half-life of the recency of a file, in days."""
 

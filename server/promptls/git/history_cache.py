@@ -26,7 +26,6 @@ FRESHNESS_TTL_S = 10.0
 """Seconds for which the freshness of a folder is cached."""
 
 State = Literal["fresh", "dirty", "stale", "unknown"]
-Divergence = Literal["", "behind", "ahead", "diverged"]
 
 
 class Freshness(Struct, frozen=True):
@@ -35,7 +34,6 @@ class Freshness(Struct, frozen=True):
     state: State
     branch: str = ""  # "" when detached
     upstream: str = ""  # "" without an upstream branch
-    divergence: Divergence = ""
     ahead: int = 0
     behind: int = 0
     changed_files: int = 0  # tracked files that differ from HEAD
@@ -93,9 +91,8 @@ def parse_status(output: bytes) -> Freshness:
                 ahead, behind = abs(int(plus)), abs(int(minus))
         elif kind in (b"1", b"2", b"u"):
             changed_files += 1
-    divergence: Divergence = "diverged" if ahead and behind else "ahead" if ahead else "behind" if behind else ""
-    state: State = "stale" if divergence else "dirty" if changed_files else "fresh"
-    return Freshness(state, branch, upstream, divergence, ahead, behind, changed_files)
+    state: State = "stale" if ahead or behind else "dirty" if changed_files else "fresh"
+    return Freshness(state, branch, upstream, ahead, behind, changed_files)
 
 
 def freshness_warning(freshness: Freshness) -> SectionEntry | None:
@@ -108,6 +105,8 @@ def freshness_warning(freshness: Freshness) -> SectionEntry | None:
         text += f" and {freshness.ahead} ahead of it"
     return SectionEntry(f"{text}: newer code may exist.", "git")
 
+
+# ---- cache
 
 MAX_WAIT_S = 0.05
 """Seconds that a request waits for git at most; then it gets the cached value."""

@@ -67,6 +67,8 @@ def node_of_item(view: GraphView, item: Item) -> OutlineRef | None:
     return item.path, index
 
 
+# ---- tests by file name
+
 MAX_MATCHES = 3
 """Maximum number of equally good matches; more matches are not specific."""
 _NAME_PATTERNS = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TypeVar, cast
 
@@ -42,6 +42,7 @@ from promptls.model import (
     USE,
     CancelToken,
     FileEntry,
+    Import,
     Reference,
     Span,
     Symbol,
@@ -111,6 +112,8 @@ def _build_paths(entries: Iterable[FileEntry]) -> PersistentMap[str, tuple[str, 
     return PersistentMap({key: tuple(paths) for key, paths in lists.items()})
 
 
+# ---- targets of prose
+
 LINK, PATH, QUALIFIED_NAME, NAME_ALONE = 1.0, 0.8, 0.9, 0.6
 """Certainty of a target by the form of the reference."""
 
@@ -162,6 +165,8 @@ def _join_path(folder: str, relative: str) -> str:
             parts.append(part)
     return "/".join(parts)
 
+
+# ---- graph
 
 MAX_FILES_PER_NODE = 400
 """Maximum number of files searched for incoming edges of a node, nearest folders first; bounds the time."""
@@ -282,7 +287,7 @@ class GraphView:
             index=index,
             qualified=symbol.qualified if symbol else "",
             complexity=complexity_level(file_symbols, index),
-            summary=summarize(file_symbols, index, label),
+            summary=summarize(file_symbols, index),
             tags=node_tags(file_symbols, index, label, layer),
             language_notes=language_notes(file_symbols, index),
             layer=layer,
@@ -492,16 +497,30 @@ class GraphView:
         own = {path for path, _ in versions}
         named = set(self._references.files_with(IMPORT + symbol.name.lower())) - own
         default = set(self._references.files_with(IMPORT + "default")) - own - named
-        paths = [path for group in (named, default) for path in self._nearest_files(group, ref[0], files)]
+        wildcard = (
+            {path for path in self._references.files_with(IMPORT + "*") if _is_index(path)} - own - named - default
+        )
+        groups = (named, wildcard if symbol.exported and symbol.parent < 0 else set(), default)
+        paths = [path for group in groups for path in self._nearest_files(group, ref[0], files)]
         uses: list[Edge] = []
         for path in paths[:files]:
             entry = self.snapshot.files[path]
             for imported in entry.outline.imports if entry.outline else ():
-                if not imported.names or not {symbol.name, "default"}.isdisjoint(imported.names):
-                    targets = map(self.resolver.resolve_target, self.resolver.imports.targets(entry, imported))
-                    if any(isinstance(target, Resolution) and target.ref in versions for target in targets):
-                        uses.append(Edge((path, -1), ref, "imports", CERTAINTY["import"], path, imported.line))
+                if self._imports_definition(entry, imported, symbol, versions):
+                    uses.append(Edge((path, -1), ref, "imports", CERTAINTY["import"], path, imported.line))
         return tuple(uses)
+
+    def _imports_definition(
+        self, entry: FileEntry, imported: Import, symbol: Symbol, versions: Collection[OutlineRef]
+    ) -> bool:
+        """Return true if an import names a definition, or if an index file re-exports all names of its file."""
+        if imported.names and {symbol.name, "default", "*"}.isdisjoint(imported.names):
+            return False
+        targets = self.resolver.imports.targets(entry, imported)
+        if "*" in imported.names and _is_index(entry.path) and symbol.exported and symbol.parent < 0:
+            return any(target.name == "*" and target.path == path for target in targets for path, _ in versions)
+        resolved = map(self.resolver.resolve_target, targets)
+        return any(isinstance(target, Resolution) and target.ref in versions for target in resolved)
 
     def popularity(self, ref: OutlineRef) -> int:
         """Return the number of files that mention the name of a node, regardless of the target."""

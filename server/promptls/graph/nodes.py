@@ -8,12 +8,12 @@ from typing import Literal
 
 from msgspec import Struct
 
-from promptls.graph.resolution.expression_types import after_arrow
 from promptls.graph.resolution.file_tables import FileSymbols
 from promptls.index import OutlineRef, split_identifier
 from promptls.knowledge.project.facts import ProjectHeader
 from promptls.knowledge.project.file_kind import CORE, TEST
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, TYPE_KINDS
+from promptls.languages.signature_types import after_arrow
 from promptls.model import Span, Symbol
 from promptls.util.text.truncate import truncate_words
 
@@ -97,6 +97,8 @@ def deduplicate_edges(edges: Iterable[Edge]) -> tuple[Edge, ...]:
     return tuple(out.values())
 
 
+# ---- summaries
+
 MAX_SUMMARY = 200
 """Maximum length of a summary in characters."""
 MAX_TAGS = 5
@@ -133,7 +135,7 @@ def nested_symbols(file_symbols: FileSymbols, index: int) -> list[int]:
     return list(range(index, last))
 
 
-def summarize(file_symbols: FileSymbols, index: int, label: str) -> str:
+def summarize(file_symbols: FileSymbols, index: int) -> str:
     """Return the first sentence of the documentation, otherwise a description of the signature."""
     if index >= 0:
         symbol = file_symbols.symbols[index]
@@ -144,9 +146,7 @@ def summarize(file_symbols: FileSymbols, index: int, label: str) -> str:
     if section is not None:
         return first_sentence(section.doc) or section.name
     names = [s.name for s in file_symbols.symbols if s.parent < 0 and s.name and s.kind in TYPE_KINDS | CALLABLE_KINDS]
-    kind = (
-        f"{file_symbols.outline.language.capitalize()} file" if file_symbols.outline.language != "text" else "Text file"
-    )
+    kind = f"{file_symbols.outline.language.capitalize()} file"
     if not names:
         return f"{kind} of {file_symbols.outline.lines} lines."
     shown = ", ".join(names[:4])

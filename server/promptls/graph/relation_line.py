@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 
 from promptls.graph.graph import GraphView
 from promptls.graph.nodes import Edge
-from promptls.index import OutlineRef
+from promptls.index import OutlineRef, Snapshot
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
+from promptls.model import Symbol
 
 MAX_FILES = 24
 """Maximum number of files in which callers are resolved; bounds the time to a few milliseconds."""
@@ -41,34 +42,35 @@ def relation_line(view: GraphView, ref: OutlineRef) -> str:
 
 
 def _targets(view: GraphView, path: str, verb: str, edges: Iterable[Edge]) -> str:
-    """Return the definitions that edges lead to, by file: "calls a, b (x.py:10, 20)"."""
+    """Return the definitions that edges lead to, by file: "calls a, b (x.py:10,20)"."""
     targets = list(dict.fromkeys(edge.target for edge in edges))
-    by_file: dict[str, list[OutlineRef]] = {}
+    by_file: dict[str, list[Symbol]] = {}
     for target in targets[:MAX_TARGETS]:
-        by_file.setdefault(target[0], []).append(target)
+        symbol = view.symbol(target)
+        if symbol is not None:
+            by_file.setdefault(target[0], []).append(symbol)
     groups = []
-    for other, refs in by_file.items():
-        symbols = [symbol for ref in refs if (symbol := view.symbol(ref)) is not None]
-        if symbols:
-            names = ", ".join(symbol.name or symbol.qualified for symbol in symbols)
-            lines = ",".join(str(symbol.span.start + 1) for symbol in symbols)
-            groups.append(f"{names} ({'' if other == path else short_path(view, other)}:{lines})")
-    if not groups:
-        return ""
+    for other, symbols in by_file.items():
+        names = ", ".join(symbol.name or symbol.qualified for symbol in symbols)
+        lines = ",".join(str(symbol.span.start + 1) for symbol in symbols)
+        groups.append(f"{names} ({'' if other == path else short_path(view.snapshot, other)}:{lines})")
     hidden = len(targets) - MAX_TARGETS
-    return f"{verb} {', '.join(groups)}{f', {hidden} more' if hidden > 0 else ''}"
+    return f"{verb} {', '.join(groups)}{f', {hidden} more' if hidden > 0 else ''}" if groups else ""
 
 
 def _sources(view: GraphView, verb: str, edges: Sequence[Edge], more: str) -> str:
-    """Return the number of definitions that edges come from, and the first places: "called by 3 (a.py:10, …)"."""
+    """Return the number of definitions that edges come from, and the first places: "called by 3 (a.py:10,20, …)"."""
     first = list({edge.source: edge for edge in reversed(edges)}.values())[::-1]
     if not first:
         return ""
-    shown = ", ".join(f"{short_path(view, edge.path)}:{edge.line + 1}" for edge in first[:MAX_SOURCES])
+    by_file: dict[str, list[str]] = {}
+    for edge in first[:MAX_SOURCES]:
+        by_file.setdefault(edge.path, []).append(str(edge.line + 1))
+    shown = ", ".join(f"{short_path(view.snapshot, path)}:{','.join(lines)}" for path, lines in by_file.items())
     return f"{verb} {len(first)}{more} ({shown}{', …' if len(first) > MAX_SOURCES else ''})"
 
 
-def short_path(view: GraphView, path: str) -> str:
+def short_path(snapshot: Snapshot, path: str) -> str:
     """Return the name of a file if no other file has it, else its whole label."""
     name = path.rpartition("/")[2]
-    return name if len(view.snapshot.basenames.get(name.lower(), ())) == 1 else view.snapshot.label(path)
+    return name if len(snapshot.basenames.get(name.lower(), ())) == 1 else snapshot.label(path)

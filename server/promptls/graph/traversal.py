@@ -1,7 +1,7 @@
 """Traversal of the graph: call paths, ranked neighbors, and the results of promptls/graph.
 
 Call paths are found by bidirectional breadth-first search over "calls" edges.  A call of a type continues in its
-constructor, and a function in the functions that it contains.  The search is bounded by visited nodes and path length, and deterministic.
+constructor, and a function in its nested functions that nothing calls.  The search is bounded by visited nodes and path length, and deterministic.
 
 Neighbors are ranked so that hubs do not dominate.  The score of a neighbor is a fraction of its parent's score: factor
 of the edge type × certainty of the edge.  It is divided by 1 + log10 of the number of such edges, and by 1 + log10 of the
@@ -21,7 +21,7 @@ from promptls.index import OutlineRef
 from promptls.knowledge.project.facts import ProjectHeader
 from promptls.knowledge.project.file_kind import CORE, LAYER_DESCRIPTIONS, LAYERS
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
-from promptls.model import CancelToken
+from promptls.model import CALL, CancelToken
 
 MAX_VISITED = 4_000
 """Maximum number of visited nodes; bounds the time."""
@@ -134,20 +134,20 @@ def callers(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
 
 
 def successors(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
-    """Return the nodes in which a call path continues: the callees, and the functions that a function contains.
+    """Return the nodes in which a call path continues: the callees, and the nested functions without a call.
 
-    A nested function often has no call: it is passed as a callback, or returned.
+    A nested function without a call is passed as a callback, or returned.
     """
     return sorted({*callees(view, ref), *_nested_callables(view, ref)})
 
 
 def predecessors(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
-    """Return the callers of a definition, and for a nested function the function that contains it."""
+    """Return the callers of a definition, and for a nested function without a call the function that contains it."""
     return sorted({*callers(view, ref), *_enclosing_callable(view, ref)})
 
 
 def _nested_callables(view: GraphView, ref: OutlineRef) -> Iterator[OutlineRef]:
-    """Yield the outermost callables inside a callable, also in its local types."""
+    """Yield the outermost callables inside a callable, also in its local types, that nothing in the file calls."""
     symbol, file_symbols = view.symbol(ref), view.file_symbols(ref[0])
     if symbol is None or file_symbols is None or symbol.kind not in CALLABLE_KINDS:
         return
@@ -156,7 +156,8 @@ def _nested_callables(view: GraphView, ref: OutlineRef) -> Iterator[OutlineRef]:
         index = waiting.pop()
         kind = file_symbols.symbols[index].kind
         if kind in CALLABLE_KINDS:
-            yield ref[0], index
+            if not _is_called(view, (ref[0], index)):
+                yield ref[0], index
         elif kind in TYPE_KINDS:
             waiting += file_symbols.children.get(index, ())
 
@@ -164,7 +165,7 @@ def _nested_callables(view: GraphView, ref: OutlineRef) -> Iterator[OutlineRef]:
 def _enclosing_callable(view: GraphView, ref: OutlineRef) -> Iterator[OutlineRef]:
     """Yield the callable that `_nested_callables` leads from, if there is one."""
     symbol = view.symbol(ref)
-    if symbol is None or symbol.kind not in CALLABLE_KINDS:
+    if symbol is None or symbol.kind not in CALLABLE_KINDS or _is_called(view, ref):
         return
     index = symbol.parent
     while (outer := view.symbol((ref[0], index))) is not None:
@@ -175,6 +176,23 @@ def _enclosing_callable(view: GraphView, ref: OutlineRef) -> Iterator[OutlineRef
             return
         index = outer.parent
 
+
+def _is_called(view: GraphView, ref: OutlineRef) -> bool:
+    """Return true if other code of the file calls a callable."""
+    symbol, file_symbols = view.symbol(ref), view.file_symbols(ref[0])
+    return (
+        symbol is not None
+        and file_symbols is not None
+        and any(
+            found.ref == ref
+            for owner, use in file_symbols.references_named(symbol.name)
+            if use.kind == CALL and owner != ref[1]
+            for found in view.resolver.resolve(ref[0], owner, use)
+        )
+    )
+
+
+# ---- neighbors
 
 OUTGOING_FACTORS: Mapping[EdgeType, float] = {
     "calls": 0.8,
@@ -287,6 +305,8 @@ def edges_between(view: GraphView, refs: Collection[OutlineRef]) -> tuple[Edge, 
     nodes = frozenset(refs)
     return tuple(edge for ref in refs for edge in view.outgoing(ref, MAX_FILES_PER_NODE) if edge.target in nodes)
 
+
+# ---- results
 
 MAX_RESULT_NODES = 60
 """Maximum number of nodes in a result."""

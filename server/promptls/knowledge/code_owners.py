@@ -38,7 +38,7 @@ from promptls.model import Problem, Root, SectionEntry
 from promptls.util.decode import convert
 from promptls.util.toml import parse_toml
 
-PATHS = (".github/CODEOWNERS", ".gitlab/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
+CODEOWNERS_PATHS = (".github/CODEOWNERS", ".gitlab/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 """Locations in order of precedence: folders of the hosts before general ones."""
 
 MAX_LINES = 5_000
@@ -46,7 +46,7 @@ MAX_LINES = 5_000
 MAX_CHARACTERS = 1_000_000
 """Maximum number of characters parsed; bounds the time."""
 _SECTION = re.compile(r"\^?\[(?P<name>[^\]\\]{1,200})\](?:\[\d{1,4}\])?(?P<owners>(?:\s+\S+)*)\s*")
-_OWNER = re.compile(r"@@?[\w.-]+(?:/[\w.-]+)*|[^\s@]+@[^\s@]+\.[^\s@]+")
+_OWNER_NAME = re.compile(r"@@?[\w.-]+(?:/[\w.-]+)*|[^\s@]+@[^\s@]+\.[^\s@]+")
 _STARS = re.compile(r"\*{2,}")
 _SPECIAL = re.compile(r"[\\\[#! ]")
 
@@ -93,7 +93,7 @@ def load_codeowners(sources: SourceReader) -> Mapping[str, CodeOwners]:
 
 
 def _load_root(sources: SourceReader, root: Root) -> CodeOwners | None:
-    for name in PATHS:
+    for name in CODEOWNERS_PATHS:
         path = f"{root.path.rstrip('/')}/{name}"
         if path in sources.snapshot.files:
             text = sources.read_text(path)
@@ -153,7 +153,7 @@ def _split_line(line: str) -> tuple[str, str]:
 
 def _parse_owners(text: str) -> tuple[str, ...]:
     words = re.split(r"\s#", text + " ", maxsplit=1)[0].split()
-    return tuple(dict.fromkeys(word for word in words if _OWNER.fullmatch(word)))
+    return tuple(dict.fromkeys(word for word in words if _OWNER_NAME.fullmatch(word)))
 
 
 def compile_patterns(patterns: Sequence[str]) -> PathPatterns:
@@ -197,8 +197,10 @@ def file_owners(owners: CodeOwners, name: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+# ---- team file
+
 TEAM_FILE = ".promptls/team.toml"
-MAX_BYTES = 100_000
+MAX_TEAM_FILE_BYTES = 100_000
 """Maximum size of a team file."""
 
 _ADDRESS = re.compile(r"[^@]@[^@]+\.")
@@ -230,7 +232,11 @@ def load_people(sources: SourceReader) -> tuple[tuple[RootPeople, ...], tuple[Pr
     problems: list[Problem] = []
     for root in sources.snapshot.roots:
         base = root.path.rstrip("/")
-        data = None if exclusion_reason(base, TEAM_FILE, sources.limits) else read_own_file(base, TEAM_FILE, MAX_BYTES)
+        data = (
+            None
+            if exclusion_reason(base, TEAM_FILE, sources.limits)
+            else read_own_file(base, TEAM_FILE, MAX_TEAM_FILE_BYTES)
+        )
         if data is None:
             continue
         if not isinstance(data, bytes):
@@ -252,6 +258,8 @@ def _clean_person(person: Person) -> Person:
     name, role = (printable_line(text.encode("utf-8", "replace")) for text in (person.name, person.role))
     return Person(display_name(name), " ".join(w for w in role.split() if not _ADDRESS.search(w)), person.knows)
 
+
+# ---- section of the prompt
 
 MAX_PEOPLE = 5
 """Maximum number of people in one entry."""

@@ -231,6 +231,8 @@ def _term_frequencies(title: str, tags: tuple[str, ...], content: str) -> tuple[
     return counts, len(content_terms)
 
 
+# ---- requests
+
 ACTIONS = ("add", "list", "remove", "search", "update")
 MAX_LIMIT = 1_000
 

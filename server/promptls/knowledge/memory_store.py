@@ -209,6 +209,8 @@ def _check_encodable(field: str, text: str) -> None:
         raise InvalidEntry(field, "contains a lone surrogate.") from None
 
 
+# ---- memory files
+
 FORMAT_VERSION = 1
 MAX_BYTES = 24_000_000
 """Maximum size of a memory file; suffices for the maximum number of entries of maximum length."""
@@ -368,6 +370,8 @@ def _move_file(source: Path, target: Path) -> None:
                 raise
             time.sleep(MOVE_RETRY_DELAY_S)
 
+
+# ---- store
 
 FILE_NAME = "memory.json"
 DIRECTORY_NAME = ".promptls"

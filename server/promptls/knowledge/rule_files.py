@@ -97,6 +97,8 @@ def is_convention(name: str) -> bool:
     return name.rsplit("/", 1)[-1] in _FILE_NAMES
 
 
+# ---- sections
+
 MAX_UNSPLIT_CHARACTERS = 1_200
 """Maximum length in characters of a text that is not split."""
 MERGE_CHARACTERS = 800
@@ -201,6 +203,8 @@ def _lines_with_fences(text: str) -> Iterator[tuple[str, bool]]:
             fence = mark[1] if mark else ""
             yield line, bool(mark)
 
+
+# ---- applicability
 
 MAX_PRIORITY = 100
 """Largest absolute value of the front matter's `priority`; keeps numbers comparable across files."""
@@ -348,6 +352,8 @@ def _is_requested(label: str, requested: Collection[str]) -> bool:
     base = label.rsplit("/", 1)[-1]
     return bool({label, base, base.rsplit(".", 1)[0], base.split(".")[0]} & set(requested) - {""})
 
+
+# ---- discovery
 
 MAX_ACTIVE_FILES = 200
 """Maximum number of active files considered."""

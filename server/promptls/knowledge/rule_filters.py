@@ -212,6 +212,8 @@ def _closing_quote(text: str, start: int) -> int:
     return start
 
 
+# ---- filters
+
 MAX_GLOBS = 64
 """Maximum number of globs of a rule, after brace expansion; bounds the time."""
 MAX_GLOB_CHARACTERS = 300
@@ -274,7 +276,6 @@ class ActiveFile(Struct, frozen=True):
 class RuleFilter(Struct, frozen=True):
     """The files that a rule applies to; without any condition, all files below its folder."""
 
-    always: bool = False
     on_request: bool = False  # applies only when requested by name
     globs: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()  # canonical names
@@ -301,7 +302,7 @@ def parse_filter(front_matter: FrontMatter, requires_filter: bool = False) -> Ru
         return RuleFilter(error=trouble)
     trigger = str(fields.get("trigger", "")).strip()
     if _parse_bool(fields.get("alwaysapply", fields.get("always"))) or trigger == "always_on":
-        return RuleFilter(always=True)
+        return RuleFilter()
     globs_as_written = [glob for key in _GLOBS for glob in as_list(fields.get(key))]
     globs = tuple(islice(_normalize_globs(globs_as_written), MAX_GLOBS))
     if globs_as_written and not globs:

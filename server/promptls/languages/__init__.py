@@ -1,14 +1,19 @@
-"""Everything that promptls knows of individual programming languages: one module per language.
+"""Everything that promptls knows of individual programming languages: data, and functions of text.
 
-To add a language, add a module with a `Language` constant to this package and its queries to `queries/`. Languages that
-need no more than a query or a scanner are in `promptls.extensions.languages`. The kinds of symbols are in `kinds`.
+Languages with rules have a module, alone or with their family; others are in `scripting` and `data_formats`, and
+languages that need no more than a query or a scanner in `promptls.extensions.languages`. The queries are in `queries/`.
 Nothing here imports tree-sitter, so any process can use this package.
 """
 
 from __future__ import annotations
 
-from promptls.languages.detection import FILE_EXTENSIONS, NOTEBOOK_HEADER, language_by_alias, language_of
-from promptls.languages.interface_files import implementation_paths
+from promptls.languages.detection import (
+    FILE_EXTENSIONS,
+    NOTEBOOK_HEADER,
+    implementation_paths,
+    language_by_alias,
+    language_of,
+)
 from promptls.languages.language import ClassImports, ImportResolution, Language, Mask, PathImports
 from promptls.languages.registry import (
     ECMASCRIPT,

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from promptls.languages.language import ClassImports, Language
+import re
+from collections.abc import Iterator
+
+from promptls.languages.declarations import parse_type_first
+from promptls.languages.import_statements import ParsedImport
+from promptls.languages.language import ClassImports, Imports, Language, NameMarks, TypeSyntax
+from promptls.languages.signature_types import return_before_name
+from promptls.languages.visibility import PUBLIC
+
+
+def _parse_import(text: str) -> Iterator[ParsedImport]:
+    match = re.match(r"(?:global\s+)?using\s+(?:static\s+|unsafe\s+)*(?:\w+\s*=\s*)?([\w.:]+)", text)
+    if match:
+        yield ParsedImport(match.group(1))
+
 
 CSHARP = Language(
     name="csharp",
@@ -14,20 +28,18 @@ CSHARP = Language(
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
     name_separators=(".",),
-    root_names=frozenset({"global"}),
-    visibility="public",
-    strips_annotations=True,
-    declaration_syntax="type_first",
-    return_syntax="type_first",
-    primitive_types=frozenset(
+    name_marks=NameMarks(roots=frozenset({"global"})),
+    visibility=PUBLIC,
+    annotations="in_head",
+    types=TypeSyntax(parse_type_first, return_before_name),
+    methods_in_other_files="anywhere",
+    extension_methods="this_parameter",
+    external_receivers=frozenset(
         "bool byte char decimal double float int long object sbyte short string uint ulong ushort".split()
     ),
-    methods_in_other_files=True,
-    extension_methods="this_parameter",
-    import_syntax="csharp",
-    import_resolution=ClassImports((".cs",)),
-    implicit_scope="namespace",
+    imports=Imports(_parse_import, ClassImports((".cs",))),
+    implicit_scope="enclosing_namespaces",
     names_without_import=True,
     implicit_self=True,
-    nested_types_need_owner=True,
+    owner_required="types",
 )

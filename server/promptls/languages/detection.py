@@ -1,4 +1,7 @@
-"""Language detection by file name, extension, shebang line and, for shared extensions and notebooks, by content."""
+"""Language detection by file name, extension, shebang line and, for shared extensions and notebooks, by content.
+
+Also the interface files of a language, which repeat the definitions of their implementation: "cart.mli", "cart.ml".
+"""
 
 from __future__ import annotations
 
@@ -53,6 +56,18 @@ _ATTRIBUTE_WORDS = frozenset("as comp for just pkg res star trigger".split())
 
 FILE_EXTENSIONS = (_BY_EXTENSION.keys() | _DATA_EXTENSIONS) - _ATTRIBUTE_WORDS
 """Extensions that make a dotted word a file ("app.py") instead of an attribute ("app.route")."""
+
+_IMPLEMENTATIONS = {
+    "mli": ("ml",),
+    "h": ("m", "mm"),
+    "ads": ("adb",),
+    "fsi": ("fs",),
+    "resi": ("res",),
+    "rei": ("re",),
+    "pks": ("pkb",),
+    "tps": ("tpb",),
+}
+"""Extensions of implementations by the extension of the interface."""
 
 _MAX_EXTENSION_CHARS = 12
 """Longest unknown extension that may be that of a programming language."""
@@ -123,6 +138,12 @@ def language_by_alias(name: str) -> Language | None:
         if found is not None:
             return LANGUAGES[found]
     return None
+
+
+def implementation_paths(path: str) -> tuple[str, ...]:
+    """Return the paths that the implementation of an interface file can have; () for another file."""
+    stem, dot, extension = path.rpartition(".")
+    return tuple(f"{stem}{dot}{other}" for other in _IMPLEMENTATIONS.get(extension, ()))
 
 
 def _has_cpp_syntax(header: str) -> bool:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
+from promptls.languages.import_statements import ParsedImport, last_part
 from promptls.languages.kinds import TYPE_KINDS
-from promptls.languages.language import Language
+from promptls.languages.language import Imports, Language, Mixins, NameMarks
+from promptls.languages.visibility import Definition, Visibility
 
 _DEFINITION_CALLS = {
     "def": "function",
@@ -32,6 +37,28 @@ _BUILT_IN = frozenset(
     "throw tl to_charlist to_string trunc unless".split()
 )
 
+
+def _parse_import(text: str) -> Iterator[ParsedImport]:
+    """Parse Elixir imports: `import` brings all names of a module, and a module that is used is called SUPER."""
+    match = re.match(r"(alias|import|use|require)[\s(]+([\w.]+?)\.?(?:\{([^}]*)\}|(?![\w.]))", text)
+    if match is None:
+        return
+    keyword, module, group = match.groups()
+    if group is not None:
+        yield ParsedImport(module, tuple(name for name in re.split(r"[\s,]+", group) if name))
+    elif keyword == "import":
+        yield ParsedImport(module, ("*",))
+    elif keyword == "use":
+        yield ParsedImport(module, (), ("SUPER",))
+    else:
+        alias = re.search(r"\bas:\s*([A-Z]\w*)", text)
+        yield ParsedImport(module, (), (alias.group(1),) if alias else ())
+
+
+def _is_exported(definition: Definition) -> bool:
+    return not definition.signature.startswith(("defp ", "defmacrop "))
+
+
 ELIXIR = Language(
     name="elixir",
     extensions=("ex", "exs"),
@@ -40,22 +67,19 @@ ELIXIR = Language(
     legacy_grammar="elixir",
     query_files=("elixir",),
     line_comments=("#",),
-    docstrings="attribute",
+    documentation="attribute",
     name_separators=(".",),
-    name_suffix=r"/\d+",
+    name_marks=NameMarks(suffix=r"/\d+"),
     definition_calls=_DEFINITION_CALLS,
     method_owner_kinds=TYPE_KINDS | {"module"},
-    visibility="not_defp",
+    visibility=Visibility(_is_exported),
     ignored_references=frozenset(_DEFINITION_CALLS) | _BUILT_IN,
-    mixin_prefix=rb"(?:@behaviour|\buse)[ (]+$",
+    mixins=Mixins(prefix=rb"(?:@behaviour|\buse)[ (]+$", are_imports=True),
     self_names=frozenset({"__MODULE__"}),
-    bases_from_imports=True,
-    import_syntax="elixir",
-    import_resolution="elixir",
-    import_binds_last_part=True,
+    imports=Imports(_parse_import, "elixir", local_name=last_part),
     names_without_import=True,
     implicit_self=True,
-    module_members_need_owner=True,
+    owner_required="modules",
     functions_as_members=True,
     capitalized_types=True,
 )

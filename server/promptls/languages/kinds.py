@@ -21,3 +21,6 @@ SYMBOL_KINDS = frozenset(
     {*TYPE_KINDS, *CALLABLE_KINDS, *SPACE_KINDS, *TITLED_KINDS, *REPEATED_KINDS, "type", "property", "table", "view"}
 )
 """Every value of `Symbol.kind`."""
+
+FILE = "file"
+"""A file in `Language.method_owner_kinds`; no kind of a symbol."""

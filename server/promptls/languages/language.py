@@ -1,18 +1,21 @@
 """The `Language` record: everything that promptls knows of one programming language.
 
-A record holds data only; the modules that parse and resolve interpret its fields. To add a language, add one module
-with a `Language` constant to this package and its tree-sitter queries to `queries/`.
+The fields are data and, where languages differ in more than data, functions of text. The modules that parse and resolve
+use them and do not test which language it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Literal
 
 from msgspec import Struct
 
+from promptls.languages.declarations import Declarations
+from promptls.languages.import_statements import ImportParser
 from promptls.languages.kinds import TYPE_KINDS
+from promptls.languages.visibility import EVERYTHING, Visibility
 
 Mask = Literal[
     "",
@@ -39,51 +42,34 @@ macros that declare enumerations, and blanks those alone on a line. "macros" bla
 """
 
 Scanner = Literal["", "sql", "lines", "template"]
-"""Search for definitions in the text instead of in a syntax tree, see `index.syntax.definitions`.
+"""Search for definitions in the text instead of in a syntax tree, see `promptls.extensions.scanners`.
 
 "sql" reads the statements of all SQL dialects. "lines" recognizes lines that begin definitions in most languages.
 "template" recognizes blocks between "{%" and "%}" and the like. A grammar is then optional, and yields references.
 """
 
-DocTags = Literal["", "jsdoc", "phpdoc", "yard", "luals"]
-"""Syntax of the type annotations in documentation comments."""
+Documentation = Literal["", "docstring", "attribute", "jsdoc", "phpdoc", "yard", "luals"]
+"""Documentation other than comments above a definition, and the syntax of types in comments.
 
-Docstrings = Literal["", "string", "attribute"]
-"""Documentation inside of a definition: its first string literal, or an attribute such as Elixir's `@doc`."""
+"docstring": the first string literal of a definition. "attribute": an attribute such as Elixir's `@doc`. The others are
+syntaxes of type annotations in comments.
+"""
 
-Visibility = Literal[
-    "", "python", "export", "capitalized", "pub", "public", "not_private", "not_static", "not_defp", "no_underscore"
-]
-"""Rule for whether other files may use a definition; "" for always."""
-
-ImportSyntax = Literal[
-    "", "python", "ecmascript", "go", "rust", "dotted", "include", "csharp", "ruby", "php", "swift", "elixir", "haskell",
-    "ocaml", "quoted", "html", "dart", "zig", "julia", "elisp", "perl", "nix",
-]  # fmt: skip
-"""Parser of import statements, see `index.syntax.imports`."""
-
-DeclarationSyntax = Literal[
-    "", "python", "ecmascript", "type_first", "cpp", "name_first", "go", "rust", "php", "zig", "perl", "ruby"
-]
-"""Parser of variable declarations, see `index.syntax.type_hints`."""
-
-ReturnSyntax = Literal["", "arrow", "colon", "type_first", "zig", "go"]
-"""Position of the return type in a signature, see `graph.signatures`."""
-
-ImplicitScope = Literal["", "folder", "package", "namespace", "module", "manifest"]
+ImplicitScope = Literal["", "folder", "package", "namespace", "enclosing_namespaces", "module"]
 """The files whose top-level names are visible without an import.
 
 "folder": same folder. "package": same folder, or same package in another source tree. "namespace": the namespaces
-that the file is in or uses. "module": the nearest files, because folders do not determine modules. "manifest": all
-files below the folder that holds `package_manifest`.
+that the file is in or uses. "enclosing_namespaces": these and the namespaces around them. "module": the nearest files,
+because folders do not determine modules. Definitions of one name in a folder or package are alternatives of each other.
 """
 
-DefinitionVariants = Literal["", "folder", "package", "methods"]
-"""Definitions of one qualified name that are alternatives of each other.
 
-"folder": in files of one folder, for several platforms. "package": in several source trees of one package. "methods":
-in all files of a package, for several argument types.
-"""
+class Manifest(Struct, frozen=True):
+    """Implicit scope of all files below the folder of a manifest; definitions of one name in it are alternatives."""
+
+    file: str
+    """Name of the manifest."""
+
 
 ExtensionMethods = Literal["", "this_parameter", "receiver", "extension", "extension_on"]
 """Declaration of a method for a type that is defined elsewhere.
@@ -91,6 +77,9 @@ ExtensionMethods = Literal["", "this_parameter", "receiver", "extension", "exten
 C# marks the first parameter with `this`, and Kotlin writes a receiver before the name. Swift has a block
 `extension Type`, Dart a block `extension … on Type`.
 """
+
+NAMED_AFTER_TYPE = "<type>"
+"""Value of `Language.constructor` if a constructor has the name of its type."""
 
 
 class PathImports(Struct, frozen=True):
@@ -123,7 +112,63 @@ ImportResolution = (
     | PathImports
     | ClassImports
 )  # fmt: skip
-"""Import resolution: a generic one with its parameters, or the name of a resolver in `graph.imports.registry`."""
+"""Import resolution: a generic one with its parameters, or the name of a resolver in `graph.imports.language_resolvers`."""
+
+
+def _no_local_name(module: str) -> str:
+    return ""
+
+
+class Imports(Struct, frozen=True):
+    """Import statements, and their resolution to files."""
+
+    parse: ImportParser
+    resolution: ImportResolution = ""
+    local_name: Callable[[str], str] = _no_local_name
+    """Returns the name that an import without names gives to a module, "" for none."""
+
+
+def _no_declarations(text: str) -> Declarations:
+    return []
+
+
+def _no_return_type(signature: str) -> str:
+    return ""
+
+
+class TypeSyntax(Struct, frozen=True):
+    """Types as code writes them."""
+
+    declarations: Callable[[str], Declarations] = _no_declarations
+    """Parses the declaration at the beginning of a text, see `languages.declarations`."""
+    return_type: Callable[[str], str] = _no_return_type
+    """Returns the return type in a signature, see `languages.signature_types`."""
+    transparent_members: frozenset[str] = frozenset()
+    """Members whose result has the type of their receiver, or of its content; only the innermost type is recorded."""
+    new_creates_instance: bool = False
+    """Calling "new" on a type or package creates an instance."""
+
+
+class Mixins(Struct, frozen=True):
+    """Bases of a type other than those in its head."""
+
+    prefix: bytes = b""
+    """Regular expression for the code before a module that is mixed in, where a mixin is an ordinary call."""
+    are_modules: bool = False
+    """Modules have methods, as types do, and can be bases of types."""
+    are_imports: bool = False
+    """The bases of a module come from import statements inside of it."""
+
+
+class NameMarks(Struct, frozen=True):
+    """What people write before or behind the name of a definition, or leave out."""
+
+    roots: frozenset[str] = frozenset()
+    """Names of the outermost namespace, which qualified names may begin with: "crate", "global"."""
+    prefixes: tuple[str, ...] = ()
+    """Marks before a name that are not a part of it, or that another spelling leaves out: "r#type"."""
+    suffix: str = ""
+    """Regular expression for what follows a name: "/2" for the number of parameters."""
 
 
 class Language(Struct, frozen=True, kw_only=True):
@@ -161,8 +206,6 @@ class Language(Struct, frozen=True, kw_only=True):
     """Languages inside of this one: (rewriting that leaves only their code, name). Their definitions are added."""
     mask: Mask = ""
     """Rewriting of the source before it is parsed."""
-    nests_in_one_line: bool = False
-    """A line can open any number of nested blocks by markers such as "> - ". Such lines overflow the scanner."""
     scanner: Scanner = ""
     """Search for definitions in the text instead of in the syntax tree."""
     definition_patterns: tuple[tuple[str, str], ...] = ()
@@ -178,126 +221,71 @@ class Language(Struct, frozen=True, kw_only=True):
     """Markers of a comment that ends with its line, longest first."""
     block_comments: tuple[tuple[str, str], ...] = ()
     """Opening and closing markers of other comments."""
-    docstrings: Docstrings = ""
-    """Form of documentation inside of a definition."""
-    doc_tags: DocTags = ""
-    """Syntax of type annotations in documentation comments."""
+    documentation: Documentation = ""
 
     # ---- definitions
 
     name_separators: tuple[str, ...] = ()
     """Separators in the qualified name of a definition; without any, a name is never split."""
-    root_names: frozenset[str] = frozenset()
-    """Names of the outermost namespace, which qualified names may begin with: "crate", "global"."""
-    name_prefixes: tuple[str, ...] = ()
-    """Marks before a name that are not a part of it, or that another spelling leaves out: "r#type"."""
-    name_suffix: str = ""
-    """Regular expression for what people write behind the name of a definition: "/2" for the number of parameters."""
+    split_name: Callable[[str], list[str]] | None = None
+    """Splits the name of a definition, owner first, where it is not enough to split at the separators."""
+    name_marks: NameMarks = NameMarks()
     reserved_names: frozenset[str] = frozenset()
     """Keywords that the grammar mistakes for function names when macros confuse it."""
     definition_calls: Mapping[str, str] = MappingProxyType({})
-    """Calls that define what their first argument names → kind of the definition."""
+    """Calls that define what their first argument names → kind of the definition; "test" for describe("title", …)."""
     member_calls: Mapping[str, str] = MappingProxyType({})
     """Calls that define what each of their symbols or entries names → kind of the definitions."""
     block_prefixes: Mapping[str, str] = MappingProxyType({})
     """First part of the names by which code refers to a block → by type of the block, where the two differ."""
-    test_calls: frozenset[str] = frozenset()
-    """Calls that define a test: describe("title", …)."""
     method_owner_kinds: frozenset[str] = TYPE_KINDS
-    """Kinds of symbols that have methods."""
+    """Kinds of symbols that have methods; `FILE` if a file is a type, with fields and methods at its top level."""
     constructor: str = ""
-    """Name of the method that initializes an object."""
-    constructor_named_after_type: bool = False
-    """The constructor has the name of its type."""
+    """Name of the method that initializes an object, or `NAMED_AFTER_TYPE`."""
     assignment_defines_method: bool = False
     """A function whose name has an owner, as in "A.b = function", is a method."""
-    visibility: Visibility = ""
+    visibility: Visibility = EVERYTHING
     """Rule for whether other files may use a definition."""
-    has_decorators: bool = False
-    """Definitions may have decorators or attributes, which become traits of the symbol."""
-    strips_annotations: bool = False
-    """Annotations at the beginning of a head are left out of the signature."""
-    has_lifetimes: bool = False
-    """An apostrophe in a signature begins a lifetime instead of a character literal."""
+    annotations: Literal["", "in_head", "before_head"] = ""
+    """Where decorators or attributes may be, which become traits and are left out of the signature."""
 
     # ---- references
 
     ignored_references: frozenset[str] = frozenset()
     """Built-in names that the queries capture as references and that never refer to the workspace."""
-    arrow_members: bool = False
-    """Members are accessed by "->", and namespaces may be separated by a backslash."""
-    colon_members: bool = False
-    """Methods are called by "object:method()"."""
-    dot_members: bool = True
-    """A dot before a name joins it to a receiver. In Vim script a dot concatenates, in Haskell it composes."""
-    mixin_prefix: bytes = b""
-    """Regular expression for the code before a module that is mixed in, where a mixin is an ordinary call."""
+    member_operators: tuple[str, ...] = (".", "::")
+    """Operators between a receiver and a member; () where a dot concatenates or composes."""
+    self_names: frozenset[str] = frozenset()
+    """Expressions for the current object or class that are not common to most languages."""
+    external_receivers: frozenset[str] = frozenset()
+    """Built-in types and standard modules, whose members are defined outside of the workspace."""
 
     # ---- types
 
-    declaration_syntax: DeclarationSyntax = ""
-    """Parser of the type in a variable declaration."""
-    return_syntax: ReturnSyntax = ""
-    """Position of the return type in a signature."""
-    primitive_types: frozenset[str] = frozenset()
-    """Keywords that are types and that have members."""
-    self_names: frozenset[str] = frozenset()
-    """Expressions for the current object or class that are not common to most languages."""
-    instantiates_with_new: bool = False
-    """Calling "new" on a type or package creates an instance."""
-    file_is_type: bool = False
-    """A file is a type: the declarations at its top level are fields and methods."""
-    transparent_members: frozenset[str] = frozenset()
-    """Members whose result has the type of their receiver, or of its content; only the innermost type is recorded."""
-    methods_in_other_files: bool = False
-    """A method may be defined in another file than its type."""
-    modules_are_mixins: bool = False
-    """Modules have methods, as types do, and can be bases of types."""
-    bases_from_imports: bool = False
-    """The bases of a module come from import statements inside of it."""
+    types: TypeSyntax = TypeSyntax()
+    mixins: Mixins = Mixins()
+    methods_in_other_files: Literal["", "folder", "anywhere"] = ""
+    """Where a method may be defined apart from the file of its type."""
     extension_methods: ExtensionMethods = ""
     """Declaration of a method for a type that is defined elsewhere."""
 
-    definition_variants: DefinitionVariants = ""
-    """Definitions of one qualified name that are alternatives of each other."""
+    # ---- imports and name lookup
 
-    # ---- imports
-
-    import_syntax: ImportSyntax = ""
-    """Parser of import statements."""
-    import_calls: tuple[str, ...] = ()
-    """Functions or commands that import their first argument, such as require("x")."""
-    import_resolution: ImportResolution = ""
-    """Resolution of an import to files of the workspace."""
-    imports_are_paths: bool = False
-    """Imports are file paths, among other things; used to count imports without the graph."""
-    imports_in_functions: bool = False
-    """A function may import names for itself."""
-    import_binds_last_part: bool = False
-    """An import without names binds the last part of the module's name."""
-    standard_libraries: frozenset[str] = frozenset()
-    """Standard library modules that code can use without an import."""
-    standard_headers: frozenset[str] = frozenset()
-    """Headers of the standard library. Such an import never means a file of this name elsewhere in the workspace."""
-
-    # ---- name lookup
-
+    imports: Imports | None = None
     family: str = ""
     """Languages of one family call each other's definitions by name; "" for a family of its own."""
-    implicit_scope: ImplicitScope = ""
+    implicit_scope: ImplicitScope | Manifest = ""
     """The files whose names are visible without an import."""
-    package_manifest: str = ""
-    """File in the root folder of a package, for the implicit scope "manifest"."""
     names_without_import: bool = False
     """A name may come from a file that no import names."""
     implicit_self: bool = False
     """A method calls its siblings without a receiver."""
-    nested_types_need_owner: bool = False
-    """A nested type is visible by its unqualified name only inside of its outer type, or by an import."""
-    module_members_need_owner: bool = False
-    """The content of a module cannot be used by its unqualified name in the code around the module."""
-    members_need_owner: bool = False
-    """The content of a table or class cannot be used by its unqualified name."""
+    owner_required: Literal["", "types", "modules", "members"] = ""
+    """Definitions that need their owner's name.
+
+    "types": a nested type, outside of its outer type. "modules": the content of a module, in the code around it.
+    "members": the content of a table or class.
+    """
     functions_as_members: bool = False
     """Functions are passed around as members of modules and objects: a member call may mean a plain function."""
     capitalized_types: bool = False

@@ -20,8 +20,8 @@ PLAIN_TEXT = Language(name="text")
 UNKNOWN_CODE = Language(name="code", scanner="lines", names_without_import=True)
 """The language of other files with an extension, which are probably code. It is not registered."""
 
-_INFRASTRUCTURE = frozenset({"detection", "interface_files", "kinds", "language", "registry"})
-"""Modules of this package that define no language."""
+_IMPORTERS = frozenset({"detection", "registry"})
+"""Modules of this package that import the registry."""
 
 
 _FOLDERS = {
@@ -34,7 +34,7 @@ _FOLDERS = {
 def _defined_languages() -> Iterator[Language]:
     """Yield the language constants of both packages, ordered by module."""
     for package, folder in _FOLDERS.items():
-        for name in (module.name for module in iter_modules([str(folder)]) if module.name not in _INFRASTRUCTURE):
+        for name in (module.name for module in iter_modules([str(folder)]) if module.name not in _IMPORTERS):
             constants = vars(import_module(f"{package}.{name}")).items()
             yield from (value for constant, value in constants if isinstance(value, Language) and constant[0] != "_")
 

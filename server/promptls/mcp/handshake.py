@@ -1,9 +1,9 @@
 """Answers to the handshake of the Model Context Protocol from constants, before anything heavy is imported.
 
 Clients such as Codex and Claude Code start their first turn without the tools of a server that does not answer
-`initialize` and `tools/list` within a second.  The import of the SDK and the engine takes longer.  This module uses
-the standard library alone: a thread reads stdin, answers the constant requests from `answers.json`, and keeps all other
-messages for the SDK.  `scripts/docs.py` writes that file from the answers of the SDK.
+`initialize`, `tools/list` and `prompts/list` within a second.  The import of the SDK and the engine takes longer.  This
+module uses the standard library alone: a thread reads stdin, answers the constant requests from `answers.json`, and keeps
+all other messages for the SDK.  `scripts/docs.py` writes that file from the answers of the SDK.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from typing import Any, BinaryIO
 
 ANSWERS = Path(__file__).with_name("answers.json")
 """File with the constant results."""
-MAX_WAIT_S = 2.0
-"""Seconds that heavy imports wait for the handshake; they would delay it, because they hold the GIL."""
+MAX_WAIT_S, PROMPTS_WAIT_S = 2.0, 0.2
+"""Seconds that heavy imports wait for the handshake, and then for `prompts/list`; they would delay it, because they hold
+the GIL."""
 _ENVELOPE = "io.modelcontextprotocol/"
 """Prefix of the keys of `_meta` in requests of the protocol versions without `initialize`."""
 
@@ -38,14 +39,24 @@ class StdioStreams:
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()  # for the SDK; "" at the end
         self._dropped: set[Any] = set()  # ids of requests whose second response is dropped
         self._done = threading.Event()
+        self._prompts_listed = threading.Event()
+        self._has_session = False  # begun by `initialize`, so that the client accepts notifications
+        self._sdk_reads = False
         threading.Thread(target=self._read, daemon=True, name="handshake").start()
 
-    def wait(self, timeout_s: float = MAX_WAIT_S) -> None:
+    def wait(self) -> None:
         """Wait until the client has listed the tools, has sent another request, or closed its side."""
-        self._done.wait(timeout_s)
+        if self._done.wait(MAX_WAIT_S):
+            self._prompts_listed.wait(PROMPTS_WAIT_S)
+
+    @property
+    def has_listed_prompts(self) -> bool:
+        """True if the client got the built-in prompts, which may differ from those of the workspace."""
+        return self._has_session and self._prompts_listed.is_set()
 
     def readline(self) -> str:
         """Return the next message for the SDK, "" at the end."""
+        self._sdk_reads = True
         return self._lines.get()
 
     def write(self, text: str) -> None:
@@ -79,20 +90,26 @@ class StdioStreams:
             return False
         if id_ is None:
             return False
-        result = self._result(method, params) if type(id_) in (int, str) and isinstance(params, dict) else None
+        is_valid = type(id_) in (int, str) and isinstance(params, dict) and isinstance(method, str)
+        result = self._result(method, params) if is_valid else None
         if result is None:
             self._done.set()
             return False
         if method == "initialize":
+            self._has_session = True
             self._dropped.add(id_)
         response = {"jsonrpc": "2.0", "id": id_, "result": result}
         self._send(json.dumps(response, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
         if method == "tools/list":
             self._done.set()
+        elif method == "prompts/list":
+            self._prompts_listed.set()
         return bool(method != "initialize")
 
     def _result(self, method: str, params: dict[str, Any]) -> Any:
         """Return the constant result of a valid request, None if the SDK has to answer it."""
+        if method == "prompts/list" and self._sdk_reads:
+            return None  # recipes of the workspace are prompts, too
         meta = params.get("_meta")
         if isinstance(meta, dict) and f"{_ENVELOPE}protocolVersion" in meta:
             version, client = meta[f"{_ENVELOPE}protocolVersion"], meta.get(f"{_ENVELOPE}clientCapabilities")

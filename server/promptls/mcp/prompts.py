@@ -10,12 +10,13 @@ import mcp_types as types
 
 from promptls.api.build_prompt import build_prompt
 from promptls.api.complete_mention import complete_mention
-from promptls.api.introspection import recipes
+from promptls.api.introspection import encode_recipes, recipes
 from promptls.api.messages import params as protocol
 from promptls.api.messages.params import InvalidParams, Json
 from promptls.api.messages.results import code_point_offset, utf16_offset
 from promptls.engine import Engine
 from promptls.model import CancelToken
+from promptls.prompt.recipes import built_in_recipes, collect_recipes
 
 QUESTION = "question"
 """Name of the argument that contains the message of the user."""
@@ -25,15 +26,21 @@ MAX_COMPLETIONS = 100
 
 def list_prompts(engine: Engine, token: CancelToken) -> list[types.Prompt]:
     """Return all recipes as prompts, sorted by name."""
-    return [
-        types.Prompt(
-            name=recipe["name"],
-            title=recipe["title"],
-            description=recipe["description"],
-            arguments=[*map(_argument, recipe["arguments"]), *_question_argument(recipe)],
-        )
-        for recipe in recipes(engine, protocol.NoParams(), token)["recipes"]
-    ]
+    return [*map(_prompt, recipes(engine, protocol.NoParams(), token)["recipes"])]
+
+
+def built_in_prompts() -> list[types.Prompt]:
+    """Return the built-in recipes as prompts, sorted by name."""
+    return [*map(_prompt, encode_recipes(collect_recipes(built_in_recipes())))]
+
+
+def _prompt(recipe: Json) -> types.Prompt:
+    return types.Prompt(
+        name=recipe["name"],
+        title=recipe["title"],
+        description=recipe["description"],
+        arguments=[*map(_argument, recipe["arguments"]), *_question_argument(recipe)],
+    )
 
 
 def _argument(argument: Json) -> types.PromptArgument:

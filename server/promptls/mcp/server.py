@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import IO, Any, TypeVar, cast
 
 import anyio
 import anyio.to_thread
 import mcp_types as types
 from mcp.server.caching import CacheHint
-from mcp.server.lowlevel import Server
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
@@ -79,7 +81,7 @@ def create_server(workspaces: Workspaces, session: str = "", *, structured: bool
 
     async def list_prompts(ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         if not workspaces.has_default:
-            return types.ListPromptsResult(prompts=[])
+            return types.ListPromptsResult(prompts=prompts.built_in_prompts())
         return types.ListPromptsResult(prompts=await _request(prompts.list_prompts))
 
     async def get_prompt(ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
@@ -113,14 +115,29 @@ def create_server(workspaces: Workspaces, session: str = "", *, structured: bool
     )
 
 
+def initialization_options(server: Server[Any]) -> InitializationOptions:
+    """Return the options of a server over stdio, which reports if the list of prompts changes."""
+    return server.create_initialization_options(NotificationOptions(prompts_changed=True))
+
+
 def serve_stdio(workspaces: Workspaces, streams: StdioStreams, *, structured: bool) -> None:
     """Serve one client over stdin and stdout until it closes the connection."""
     server = create_server(workspaces, STDIO_SESSION, structured=structured)
 
     async def serve() -> None:
         files: Any = anyio.wrap_file(cast("IO[str]", streams))  # it has the methods that the SDK calls
-        async with stdio_server(files, files) as (reader, writer):
-            await server.run(reader, writer, server.create_initialization_options())
+        async with stdio_server(files, files) as (reader, writer), anyio.create_task_group() as group:
+            group.start_soon(announce_prompts)
+            await server.run(reader, writer, initialization_options(server))
+            group.cancel_scope.cancel()
+
+    async def announce_prompts() -> None:
+        """Tell a client that has listed the built-in prompts if the workspace has others."""
+        if workspaces.has_default and streams.has_listed_prompts:
+            with suppress(InvalidParams):
+                found = await _run(_with_default, workspaces, prompts.list_prompts)
+                if found != prompts.built_in_prompts():
+                    streams.write('{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}\n')
 
     try:
         anyio.run(serve)

@@ -21,10 +21,19 @@ from promptls.model.items import (
     RenderedItem,
     SectionEntry,
 )
-from promptls.model.outline import CALL, IMPLEMENT, INHERIT, PROSE, USE, Chunk, Import, Outline, Reference, Symbol
-from promptls.model.outline_codec import (
+from promptls.model.outlines import (
+    CALL,
+    IMPLEMENT,
+    INHERIT,
+    PROSE,
+    USE,
     AnyOutline,
+    Chunk,
+    Import,
+    Outline,
     OutlineView,
+    Reference,
+    Symbol,
     count_symbols,
     decode_chunk_keys,
     decode_outline,

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
-from promptls.model.outline_codec import OutlineView, outline_view
+from promptls.model.outlines import OutlineView, outline_view
 from promptls.util.text.span import Span
 
 
@@ -54,6 +54,8 @@ class FileText(Struct, frozen=True):
         """Return the lines of a span, joined by line feeds."""
         return "\n".join(self.lines[span.start : span.end])
 
+
+# ---- prompt documents
 
 PROMPT_LANGUAGE = "promptls"
 """LSP language ID of prompt documents."""

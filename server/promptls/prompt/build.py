@@ -56,7 +56,7 @@ SAFETY_TOKENS = 64
 """Maximum difference between the tokens of a message alone and those in a prompt."""
 MAX_ANALYZED_CHARACTERS = 100_000
 """Maximum number of characters of a question that are analyzed and searched for, about 0.5 s; the prompt has all."""
-MAP_SHARE, MAX_MAP_TOKENS, MIN_MAP_TOKENS = 0.08, 640, 80
+MAP_SHARE, MAX_MAP_TOKENS, MIN_MAP_TOKENS = 0.08, 640, 140
 """Share of the budget of the list of regions that are not shown, and its tokens: about 40 regions, and at least five."""
 MAP_FRAME_TOKENS = 60
 """Tokens of the fence and the introduction of this list."""
@@ -217,7 +217,11 @@ def build(
             explicit_reserve=profile.packing.explicit_reserve,
         )
         first_rank = len(packing_candidates) + len(implicit_candidates)
-        packed = team_context.pack_with_team(pack_local, team, options.budget - frame, first_rank, renderer)
+        is_exact = task.retrieval != "all" or candidates.as_outlines
+        shows_map = profile.gathering.by_task and not message_only and not is_exact and bool(candidates.items)
+        map_budget = _map_budget(options.budget) if shows_map else 0
+        reserve = 0 if explicit_items else map_budget  # what is mentioned is not cut for the map
+        packed = team_context.pack_with_team(pack_local, team, options.budget - frame - reserve, first_rank, renderer)
         if history:  # copies of the shown code can be recognized now; without them, more turns may fit
             lighter = select_turns(history, turns.tokens, counter, _shown_text(packed, renderer), quoted)
             turns = lighter if lighter.removed_copies > turns.removed_copies else turns
@@ -226,8 +230,7 @@ def build(
 
     with trace.stage("map", len(retrieved)) as count:
         left = options.budget - frame - sum(block.rendered.tokens for block in packed.items)
-        shows_map = profile.gathering.by_task and not message_only and not profile.hooks.layout and candidates.items
-        region_map = _region_map(retrieved, packed, intent.query, left, options, context) if shows_map else ""
+        region_map = _region_map(retrieved, packed, intent.query, min(left, map_budget), options.counter, context)
         count.append(region_map.count("\n"))
     token.check()
 
@@ -358,21 +361,27 @@ def _retrieve(
     return candidates, [*(r.item for r in first.items), *retrieved]
 
 
+def _map_budget(budget: int) -> int:
+    """Return the tokens of the map in a prompt, 0 if they would be too few."""
+    share = min(int(MAP_SHARE * budget), MAX_MAP_TOKENS)
+    return share if share >= MIN_MAP_TOKENS else 0
+
+
 def _region_map(
     retrieved: Sequence[Item],
     packed: PackResult,
     query: Query,
-    left: int,
-    options: PromptOptions,
+    budget: int,
+    counter: Counter,
     context: ResolveContext,
 ) -> str:
-    """Return the list of the next regions, which the prompt does not show, within its share of what is left."""
-    budget = min(int(MAP_SHARE * options.budget), MAX_MAP_TOKENS, left) - MAP_FRAME_TOKENS
+    """Return the list of the next regions, which the prompt does not show, "" if the budget is too small."""
     if budget < MIN_MAP_TOKENS:
         return ""
     shown = _shown_spans(packed)
-    rest = [item for item in retrieved if subtract_spans([item.span], sorted(shown.get(item.path, ())))]
-    return list_regions(rest, query, context.sources, options.counter, budget).text
+    regions = (item for item in retrieved if item.kind != "file")
+    rest = [item for item in regions if subtract_spans([item.span], sorted(shown.get(item.path, ())))]
+    return list_regions(rest, query, context.sources, counter, budget - MAP_FRAME_TOKENS).text
 
 
 def _search(text: str, max_items: int, context: ResolveContext) -> Sequence[Item]:

@@ -11,13 +11,13 @@ import re
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.graph.graph import GraphView
-from promptls.graph.relation_line import relation_line
+from promptls.graph.relation_line import relation_line, short_path
 from promptls.index import Snapshot
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.mentions.context import ResolveContext
@@ -45,12 +45,13 @@ MAX_IMPORT_CHARACTERS = 200
 """Maximum characters of the line of imports."""
 MAX_RELATIONS = 3
 """Maximum number of definitions in one region whose relations are shown."""
-RELATIONS_S = 0.01
-"""Seconds of processor time for the relations of a read; those of later regions are left out, and the text says so."""
+RELATIONS_S = 0.05
+"""Seconds of processor time for the relations of a read, of which each takes 1 ms; later ones are left out."""
 CUT_TOKENS = 24
 """Tokens reserved for the line that names what is left out, without the path."""
 MAX_LISTED = 10
 """Maximum number of names in a message."""
+_LISTED_LINES = re.compile(r"(?P<path>.+):(?P<lines>\d{1,9}(?:,\d{1,9})+)")
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -72,6 +73,7 @@ class ReadResult(Struct, frozen=True):
     tokens: int
     regions: tuple[ReadRegion, ...]
     problems: tuple[str, ...]  # one sentence for each place that cannot be read
+    changed: int  # files that have changed since they were indexed; the text is the present one, without relations
     received: tuple[ReceivedRegion, ...]  # what the reader knows afterwards
 
 
@@ -123,17 +125,20 @@ def read_places(
     renderer = Renderer(counter, context.snapshot.label, line_numbers=True)
     regions, problems = _resolve_places(places, context, renderer)
     view = graph() if regions else None
-    deadline = time.thread_time() + RELATIONS_S
+    known = [has_received(region.item.path, region.span, region.file.lines) for region in regions]
+    relations = iter(
+        _relations([region for region, is_known in zip(regions, known, strict=True) if not is_known], view)
+    )
     blocks = [
         _repeated(region, context)
-        if has_received(region.item.path, region.span, region.file.lines)
+        if is_known
         else _Block(
             region,
             _heading(region, context, renderer),
             _numbered(region, renderer, region.span),
-            _relations(region, view, deadline if i else math.inf),
+            next(relations),
         )
-        for i, region in enumerate(regions)
+        for region, is_known in zip(regions, known, strict=True)
     ]
     costs = count_all(counter, ["\n".join([block.head, *block.lines, block.tail, ""]) for block in blocks])
     shares = fair_shares(costs, budget - counter.count("\n\n".join(problems)))
@@ -152,6 +157,7 @@ def read_places(
             for b in fitted
         ),
         tuple(problems),
+        len({region.item.path for region in regions if not _is_indexed(region, context.snapshot)}),
         tuple(
             ReceivedRegion(b.region.item.path, b.shown, hash_lines(b.region.file.lines, b.shown))
             for b in fitted
@@ -222,7 +228,14 @@ def _with_folders(path: str, snapshot: Snapshot) -> str:
 
 
 def split_place(text: str) -> tuple[str, tuple[Span, ...], str]:
-    """Return (path, lines, name) of a place; one of lines and name is empty."""
+    """Return (path, lines, name) of a place; one of lines and name is empty.
+
+    "a.py:10,20" are two lines, as in relations; in a mention, it is a range.
+    """
+    listed = _LISTED_LINES.fullmatch(text)
+    if listed is not None:
+        numbers = [max(1, int(digits)) for digits in listed["lines"].split(",")]
+        return listed["path"], tuple(Span(number - 1, number) for number in numbers), ""
     for match in re.finditer(r"[:#]", text):
         reference = parse_lines(text, match.start())
         if reference is not None and reference.end == len(text):
@@ -320,34 +333,46 @@ def _imports_in_use(region: _Region) -> str:
     return f"imports {truncate_words(clean(text).lines[0], MAX_IMPORT_CHARACTERS)}" if text else ""
 
 
-def _relations(region: _Region, view: GraphView | None, deadline: float) -> str:
+def _relations(regions: Sequence[_Region], view: GraphView | None) -> list[str]:
+    """Return the relations of the definitions in each region, within `RELATIONS_S` after the first definition."""
     if view is None:
-        return "relations are not ready"
-    entry = view.entry(region.item.path)
-    outline = entry.outline if entry is not None else None
-    if entry is None or outline is None or entry.content_hash != region.file.entry.content_hash:
-        return ""
-    found: list[str] = []
-    for i in _definitions(region, outline):
-        if time.thread_time() > deadline:
-            return "\n".join([*found, "relations take longer; explain the symbol"])
-        line = relation_line(view, (region.item.path, i))
-        name = "" if region.symbol is not None else f"{outline.symbols[i].qualified} "
-        if line:
-            found.append(clean(name + line).lines[0])
-    return "\n".join(found)
+        return ["relations are not ready"] * len(regions)
+    deadline = math.inf
+    texts: list[str] = []
+    for region in regions:
+        rows: list[str] = []
+        for i, name in _definitions(region, view):
+            if time.thread_time() > deadline:
+                rows.append("relations take longer; explain the symbol")
+                break
+            line = relation_line(view, (region.item.path, i))
+            rows += [clean(name + line).lines[0]] if line else []
+            deadline = min(deadline, time.thread_time() + RELATIONS_S)
+        texts.append("\n".join(rows))
+    return texts
 
 
-def _definitions(region: _Region, outline: AnyOutline) -> list[int]:
-    """Return the index of the region's definition, or of the first definitions in it."""
+def _is_indexed(region: _Region, snapshot: Snapshot) -> bool:
+    """Return whether the index has the present text of a region's file."""
+    entry = snapshot.files.get(region.item.path)
+    return entry is not None and entry.content_hash in (b"", region.file.entry.content_hash)
+
+
+def _definitions(region: _Region, view: GraphView) -> list[tuple[int, str]]:
+    """Return index and prefix of the region's definition, or of the first functions in it."""
+    outline = view.snapshot.outline(region.item.path)
+    if outline is None or not _is_indexed(region, view.snapshot):
+        return []
     if region.symbol is not None:
-        return [i for i, symbol in enumerate(outline.symbols) if symbol == region.symbol][:1]
-    inside = [
-        i
+        return [(i, "") for i, symbol in enumerate(outline.symbols) if symbol == region.symbol][:1]
+    if region.item.kind == "file":
+        return []
+    inside = (
+        (i, f"{symbol.qualified} ")
         for i, symbol in enumerate(outline.symbols)
         if symbol.kind in CALLABLE_KINDS and region.span.contains(symbol.span)
-    ]
-    return inside[:MAX_RELATIONS] if region.item.kind != "file" else []
+    )
+    return [*islice(inside, MAX_RELATIONS)]
 
 
 # ---------------------------------------------------------------- cuts
@@ -359,13 +384,13 @@ def _fit(block: _Block, share: int, context: ResolveContext, renderer: Renderer)
     A line names what is left out, the definition that it is in, and the place to read.
     """
     region, count = block.region, renderer.counter.count
-    label = one_line(context.snapshot.label(region.item.path))
+    label = one_line(short_path(context.snapshot, region.item.path))
     left = share - count(f"{block.head}\n{block.tail}\n") - CUT_TOKENS - count(label)
     members = _members(block, renderer)
     if members:
         lines = _first_fitting(members, left, renderer.counter)
         missing = f", {len(members) - len(lines)} more" if len(lines) < len(members) else ""
-        cut = f"… only definitions are shown{missing}; read {label}:FIRST-LAST or {label}#NAME"
+        cut = f"… only definitions are shown{missing}; read {label}#NAME or {label}:FIRST-LAST"
         return replace(block, lines=lines, cut=cut, cut_at=region.span.start)
     lines = _first_fitting(block.lines, left, renderer.counter)
     start = region.span.start
@@ -385,13 +410,11 @@ def _members(block: _Block, renderer: Renderer) -> list[str]:
     if outline is None:
         return []
     if region.symbol is not None:
-        spans = [Span(region.symbol.span.start, region.symbol.span.start + 1)]
-        spans += member_headers(region.file, region.symbol)
-        return (
-            [line for span in merge_spans(spans) for line in _numbered(region, renderer, span)]
-            if len(spans) > 1
-            else []
-        )
+        last = Span(region.symbol.span.end - 1, region.symbol.span.end)
+        own = [h for h in enclosing_headers(region.file, last, region.symbol) if region.span.contains(h)]
+        members = member_headers(region.file, region.symbol)
+        spans = merge_spans([*own, *members]) if members else ()
+        return [line for span in spans for line in _numbered(region, renderer, span)]
     if region.item.kind != "file":
         return []
     names = [s for s in outline.symbols if s.kind in TYPE_KINDS | CALLABLE_KINDS | {"section"} and s.name]

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,10 +30,10 @@ from promptls.util.lru import GenerationalCache
 from promptls.util.text.plural import plural
 
 LIST_BUDGET = 1900
-"""Default size of a list in tokens: about 130 regions, among which are three quarters of what a question needs."""
+"""Default size of a list in tokens: about 100 regions, among which are three quarters of what a question needs."""
 TOKENS_PER_ITEM = 3
-"""Tokens of the budget per item that is considered; a line has about 14 tokens, and merging removes some items."""
-TOKENS_PER_LINE = 14
+"""Tokens of the budget per item that is considered; a line has about 18 tokens, and merging removes some items."""
+TOKENS_PER_LINE = 18
 """Tokens of an average line with its share of the headings; the first guess of how many fit."""
 MARKED_SHARE, MIN_MARKED = 3, 5
 """At most one of three regions, or five of a short list, are marked: tests, documents, examples and data."""
@@ -53,10 +54,14 @@ MIN_ELIDED_FOLDERS, MIN_SAVED_CHARACTERS = 3, 150
 """Minimum number of folders that are left out, and of characters that this saves; it costs a line."""
 MIN_COPY_LINES = 3
 """Minimum number of lines of a region that is recognized as a copy; shorter ones are alike by chance."""
+MAX_COMPARED = 300
+"""Maximum number of regions that are compared with others; later ones seldom fit."""
 MAX_COPIES = 2
 """Maximum number of files with copies that are named."""
 MAX_MATCHED_LINES = 400
 """Maximum number of lines of a region that are compared with the query."""
+MAX_LINE_CHARACTERS = 500
+"""Characters of a line that are checked for words."""
 MAX_CACHED_NOTES = 60_000
 """Notes of definitions that are cached, about 100 bytes each."""
 
@@ -89,6 +94,7 @@ class _Description(Struct, frozen=True):
     name: str
     note: str  # with its separator; "" without one
     is_whole: bool  # whether the region is a whole definition
+    is_telling: bool = True  # False for imports beside other code
 
 
 class RegionList(Struct, frozen=True):
@@ -221,8 +227,8 @@ def _without_copies(
     first: dict[bytes, str] = {}
     copies: dict[str, set[str]] = defaultdict(set)
     kept: list[Item] = []
-    for item in items:
-        key = content_key(item) if len(item.span) >= MIN_COPY_LINES else b""
+    for i, item in enumerate(items):
+        key = content_key(item) if len(item.span) >= MIN_COPY_LINES and i < MAX_COMPARED else b""
         original = first.setdefault(key, item.path) if key else item.path
         if original == item.path:
             kept.append(item)
@@ -256,7 +262,7 @@ class _Describer:
         self.snippet_lines = snippet_lines
         self.best: set[tuple[str, Span]] = set()  # regions with long notes
         self.elided = ""  # folders that `short` leaves out
-        self._matches = _query_pattern(query)
+        self._terms = tuple(term.lower() for term in query.terms if len(term) > 1)  # stems, so words may go on
         self._labels: dict[str, str] = {}
         self._lines: dict[str, SanitizedLines | None] = {}
         self._described: dict[tuple[str, Span], _Description] = {}
@@ -295,7 +301,12 @@ class _Describer:
         outline = self._snapshot.outline(item.path)
         chunk, symbol = _definition(outline, item) if outline is not None else (None, None)
         if outline is None or symbol is None:
-            return _Description(_shown_name(item.symbol), self._matching_note(item), is_whole=False)
+            at, file = self.best_line(item.path, item.span), self._sources.read(item.path)
+            is_only = outline is None or len(outline.chunks) < 2
+            is_telling = is_only or not isinstance(file, FileText) or at < 0 or not _is_untelling(file.lines[at])
+            return _Description(
+                _shown_name(item.symbol), self._matching_note(item), is_whole=False, is_telling=is_telling
+            )
         is_whole = item.span.start <= symbol.span.start and symbol.span.end <= item.span.end
         if symbol.kind in TITLED_KINDS and symbol.kind != "test":
             name = symbol.qualified if symbol.kind == "key" else symbol.name
@@ -329,16 +340,15 @@ class _Describer:
         file = self._sources.read(path)
         if not isinstance(file, FileText):
             return -1
-        best, best_score = -1, -1.0
-        for at in range(span.start, min(span.end, len(file.lines), span.start + MAX_MATCHED_LINES)):
-            line = file.lines[at]
-            if _UNTELLING.fullmatch(line, 0, 500):
-                score = -0.5 if _WORD.search(line) else -1.0
-            else:
-                score = float(len({m.lower() for m in self._matches.findall(line)})) if self._matches else 0.0
-            if score > best_score:
-                best, best_score = at, score
-        return best
+        lines = file.lines[span.start : min(span.end, span.start + MAX_MATCHED_LINES)]
+        matched = _matches_by_line(lines, self._terms)
+        telling = (n for n in sorted(matched, key=lambda n: (-matched[n], n)) if not _is_untelling(lines[n]))
+        best = next(telling, None)
+        if best is None:
+            best = next((n for n, line in enumerate(lines) if not _is_untelling(line)), None)
+        if best is None:
+            best = next((n for n, line in enumerate(lines) if _WORD.search(line)), None)
+        return span.start + best if best is not None else -1
 
     def lines(self, path: str) -> SanitizedLines | None:
         """Return the sanitized lines of a file, None if it cannot be read."""
@@ -359,10 +369,25 @@ class _Describer:
         return [f"{n}\t{line}" for n, line in enumerate(lines[start:end], start + 1)]
 
 
-def _query_pattern(query: Query) -> re.Pattern[str] | None:
-    """Return a pattern of the search terms, longest first; they are stems, so words may go on."""
-    terms = sorted({term for term in query.terms if len(term) > 1}, key=lambda term: (-len(term), term))
-    return re.compile("|".join(map(re.escape, terms)), re.IGNORECASE) if terms else None
+def _is_untelling(line: str) -> bool:
+    """Return whether a line is an import or has no words."""
+    return _UNTELLING.fullmatch(line, 0, MAX_LINE_CHARACTERS) is not None
+
+
+def _matches_by_line(lines: Sequence[str], terms: Iterable[str]) -> dict[int, int]:
+    """Return the number of different terms in each line that has any; a search for one string is fast."""
+    text = "\n".join(lines).lower()
+    ends: list[int] = []
+    matched: dict[int, int] = defaultdict(int)
+    for term in terms:
+        at = text.find(term)
+        while at >= 0:
+            if not ends:
+                ends = [*accumulate(len(line.lower()) + 1 for line in lines)]
+            line = bisect_right(ends, at)
+            matched[line] += 1
+            at = text.find(term, ends[line])
+    return matched
 
 
 def _definition(outline: AnyOutline, item: Item) -> tuple[Chunk | None, Symbol | None]:
@@ -425,6 +450,8 @@ def _group(items: Sequence[Item], describer: _Describer, first_number: int) -> t
     """Return the regions in the order of the list: folders and files by their best region, then by line."""
     folders: dict[str, dict[str, list[Item]]] = {}
     for item in items:
+        if not describer.describe(item).is_telling:
+            continue
         folder = describer.label(item.path).rpartition("/")[0]
         folders.setdefault(folder, {}).setdefault(item.path, []).append(item)
     regions: list[ListedRegion] = []

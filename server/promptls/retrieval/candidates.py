@@ -64,6 +64,8 @@ def _is_topic(name: str, query: Query) -> bool:
     return any(p.lower() in name.lower() for p in query.paths)
 
 
+# ---- candidates
+
 MAX_WHOLE_LINES = 150
 """Maximum number of lines of a function that is shown as a whole when one of its chunks is a candidate."""
 MAX_NAMED_FILES = 20
@@ -338,6 +340,8 @@ def _named_files(query: Query, snapshot: Snapshot) -> Iterable[tuple[str, float]
             best[path] = max(best[path], len(paths) ** -0.5)
     return best.items()
 
+
+# ---- data and translations
 
 # Data rows and translations repeat words of a question, but seldom answer it.  The ranking model has no feature for
 # them, so their probability is reduced by a rule.

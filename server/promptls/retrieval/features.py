@@ -172,6 +172,8 @@ def _group_top3_mean(values: Floats, group: Numbers, groups: int) -> Floats:
     return np.asarray(np.bincount(ordered[first], values[order][first], groups) / 3, np.float32)
 
 
+# ---- features of candidates
+
 SYMBOL_KINDS = ("struct", "interface", "section", "key")
 """Symbol kinds that have a feature of their own."""
 _KIND_INDEX = {kind: i for i, kind in enumerate(SYMBOL_KINDS)}
@@ -409,6 +411,8 @@ def _last_term(name: str) -> str:
     found = _name_terms(name)
     return found[-1] if found else ""
 
+
+# ---- features of files
 
 MAX_CANDIDATES_PER_FILE = 8
 """Number of best candidates of a file that contribute to its evidence."""

@@ -63,6 +63,8 @@ def calibration_features(scores: Floats, is_open: bool = False) -> Floats:
     return np.stack([scores, log_share, np.log1p(rank), *constants], axis=1)
 
 
+# ---- models
+
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 
 

@@ -127,6 +127,8 @@ def _outside_comments(text: str) -> Iterator[str]:
     yield text[at:]
 
 
+# ---- queries
+
 _QUOTED = re.compile(r"`([^`\n]{2,80})`|\"([^\"\n]{2,80})\"|'([\w.:/-]{2,80})'")
 # The look-behind starts each match at the beginning of a word, which keeps long words linear.
 _CALL_OR_QUALIFIED = re.compile(r"(?<!\w)[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+|(?<!\w)[A-Za-z_]\w*(?=\()")

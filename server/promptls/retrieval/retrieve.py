@@ -113,6 +113,9 @@ def normal_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 _NORMAL = NormalDist()
 
 
+# ---- pipeline
+
+
 class RetrievalIndex(SecondStageModel, Protocol):
     """The part of the index that retrieval uses in addition to the snapshot."""
 

@@ -39,8 +39,7 @@ STARLARK = replace(
     legacy_grammar="",
     query_files=("starlark", "python"),
     definition_calls={"name": "target"},
-    import_syntax="",
-    import_resolution="",
+    imports=None,
     names_without_import=True,
 )
 

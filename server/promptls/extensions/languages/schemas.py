@@ -1,8 +1,22 @@
-"""Schema and interface description languages."""
+"""SQL, and schema and interface description languages."""
 
 from __future__ import annotations
 
 from promptls.languages.language import Language
+
+SQL = Language(
+    name="sql",
+    aliases=("plsql", "mysql", "pgsql"),
+    extensions=tuple("sql ddl dml pgsql mysql tsql psql plsql pls plb pks pkb pkg prc trg tps tpb hql cql".split()),
+    pack_grammar="sql",
+    legacy_grammar="sql",
+    query_files=("sql",),
+    scanner="sql",
+    line_comments=("--",),
+    block_comments=(("/*", "*/"),),
+    name_separators=(".",),
+    names_without_import=True,
+)
 
 THRIFT = Language(
     name="thrift",

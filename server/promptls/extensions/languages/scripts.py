@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from promptls.languages.language import Language
-from promptls.languages.lua import LUA
+from promptls.languages.scripting import LUA
 
 POWERSHELL = Language(
     name="powershell",
@@ -85,9 +85,8 @@ LUAU = replace(
     shebangs=("luau",),
     pack_grammar="luau",
     query_files=("luau",),
-    doc_tags="",
-    import_calls=(),
-    import_resolution="",
+    documentation="",
+    imports=None,
 )
 
 CYTHON = Language(

@@ -67,7 +67,7 @@ PASCAL = Language(
     block_comments=(("{", "}"), ("(*", "*)")),
     name_separators=(".",),
     assignment_defines_method=True,
-    methods_in_other_files=True,
+    methods_in_other_files="anywhere",
     names_without_import=True,
 )
 
@@ -91,7 +91,7 @@ OBJECTIVE_C = Language(
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
     reserved_names=frozenset("case defined do else for if return sizeof switch while".split()),
-    methods_in_other_files=True,
+    methods_in_other_files="anywhere",
     names_without_import=True,
 )
 

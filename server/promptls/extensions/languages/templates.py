@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from promptls.languages.csharp import CSHARP
+from promptls.languages.data_formats import HTML
 from promptls.languages.ecmascript import VUE
-from promptls.languages.html import HTML
 from promptls.languages.language import Language
 
 ASTRO = replace(VUE, name="astro", extensions=("astro",), mask="front_matter")

@@ -129,8 +129,8 @@ class ImportResolver:
 
 
 def _imports_in_functions(entry: FileEntry, imports: Sequence[Import]) -> list[Import]:
-    """Return the imports inside functions, for languages that allow them."""
-    if entry.outline is None or not imports or not language_named(entry.outline.language).imports_in_functions:
+    """Return the imports inside functions."""
+    if entry.outline is None or not imports:
         return []
     starts: list[int] = []
     ends: list[int] = []  # ends of outermost functions; nested functions end before them
@@ -161,17 +161,9 @@ def _next_resolver(previous: ImportResolver | None, change: Change) -> ImportRes
 
 
 def _local_name(module: str, language: str) -> str:
-    """Return the local name of a module that is imported without names."""
-    if language == "go":
-        last = module.rstrip("/").rpartition("/")[2]
-        if last[:1] == "v" and last[1:].isdigit():
-            last = module.rstrip("/").rpartition("/")[0].rpartition("/")[2]
-        return last.rpartition(".")[2].replace("-", "_")
-    if language == "rust":
-        return module.rpartition("::")[2]
-    if language_named(language).import_binds_last_part:
-        return module.replace("::", ".").replace("\\", ".").rpartition(".")[2]
-    return ""
+    """Return the local name of a module that is imported without names, "" for none."""
+    imports = language_named(language).imports
+    return imports.local_name(module) if imports is not None else ""
 
 
 def _hash_configs(snapshot: Snapshot) -> tuple[tuple[str, bytes], ...]:

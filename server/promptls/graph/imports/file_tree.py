@@ -112,6 +112,8 @@ def unambiguous_nearest(paths: Sequence[str], near: str) -> str:
     return ranked[0] if ranked else ""
 
 
+# ---- configuration
+
 MAX_CHARACTERS = 300_000
 """Maximum length of a tsconfig.json; longer files are truncated, which makes them invalid."""
 MAX_EXTENDS = 5
@@ -231,6 +233,8 @@ class Configs:
             return {}
         return value if isinstance(value, dict) else {}
 
+
+# ---- resolvers
 
 WILDCARD = "*"
 """Stands for all names of a module."""

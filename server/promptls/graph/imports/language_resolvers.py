@@ -18,9 +18,10 @@ from promptls.graph.imports.file_tree import (
     unambiguous_nearest,
 )
 from promptls.languages import LANGUAGES, ClassImports, ImportResolution, PathImports
+from promptls.languages.c_family import STANDARD_HEADERS
 from promptls.model import FileEntry
 
-_STDLIB = sys.stdlib_module_names - {"test"}
+_PYTHON_STDLIB = sys.stdlib_module_names - {"test"}
 """Modules of the standard library; a module named "test" usually belongs to the project."""
 
 
@@ -58,7 +59,7 @@ def find_python_module(context: ResolutionContext, entry: FileEntry, module: str
     if not tail:
         return ""
     for find in (_find_file, _find_folder)[
-        : 1 if top in _STDLIB else 2
+        : 1 if top in _PYTHON_STDLIB else 2
     ]:  # namespace packages have the lowest precedence
         for base in _search_folders(context, entry, top):
             if path := find(tree, f"{base}/{relative}"):
@@ -77,7 +78,7 @@ def _search_folders(context: ResolutionContext, entry: FileEntry, top: str) -> I
             yield folder
             yield f"{folder}/src"
             yield f"{folder}/lib"
-    if top in _STDLIB:
+    if top in _PYTHON_STDLIB:
         return
     packages = [p.rpartition("/")[0] for p in tree.files_named("__init__.py") if p.endswith(f"/{top}/__init__.py")]
     packages = [p for p in packages if not tree.has_file(f"{p.rpartition('/')[0]}/__init__.py")]
@@ -97,7 +98,9 @@ def _find_file(tree: FileTree, path: str) -> str:
     return tree.first_file((f"{path}.py", f"{path}/__init__.py", f"{path}.pyi", f"{path}/__init__.pyi"))
 
 
-_EXTENSIONS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts", ".vue", ".svelte", ".json")
+# ---- JavaScript and TypeScript
+
+_SCRIPT_EXTENSIONS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts", ".vue", ".svelte", ".json")
 _SOURCE_EXTENSIONS = {
     ".js": (".ts", ".tsx", ".d.ts"),
     ".jsx": (".tsx",),
@@ -145,7 +148,12 @@ def _find_script(tree: FileTree, path: str) -> str:
         return ""
     stem, dot, ending = path.rpartition(".")
     swapped = [stem + other for other in _SOURCE_EXTENSIONS.get(dot + ending, ())]
-    candidates = [path, *swapped, *(path + e for e in _EXTENSIONS), *(f"{path}/index{e}" for e in _EXTENSIONS)]
+    candidates = [
+        path,
+        *swapped,
+        *(path + e for e in _SCRIPT_EXTENSIONS),
+        *(f"{path}/index{e}" for e in _SCRIPT_EXTENSIONS),
+    ]
     return tree.first_file(candidates)
 
 
@@ -187,6 +195,9 @@ def _source_or_built(tree: FileTree, folder: str, candidates: list[str]) -> str:
         (path for candidate in [*sources, *candidates] if (path := _find_script(tree, tree.join(folder, candidate)))),
         "",
     )
+
+
+# ---- Rust
 
 
 def resolve_rust(
@@ -276,6 +287,9 @@ def _walk_modules(tree: FileTree, file: str, parts: list[str]) -> tuple[str, lis
     return file, []
 
 
+# ---- imports of paths
+
+
 def path_resolver(
     suffixes: tuple[str, ...] = ("",), name: str = WILDCARD, anywhere: bool = False, partial: bool = False
 ) -> LanguageResolver:
@@ -312,16 +326,13 @@ _anywhere = path_resolver(anywhere=True)
 _ruby, _julia, _zig = path_resolver((".rb", "")), path_resolver(("", ".jl")), path_resolver(("",), "")
 
 
-_STANDARD_HEADERS = LANGUAGES["c"].standard_headers
-
-
 def resolve_c(context: ResolutionContext, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
     """Resolve a header by relative path, otherwise by the end of its path.
 
     Standard headers are only resolved in the same folder or in an include folder.  A generated header resolves to its
     template, "config.h.in".
     """
-    if module not in _STANDARD_HEADERS:
+    if module not in STANDARD_HEADERS:
         return _header(context, entry, module, names)
     targets_found = resolve_relative(context, entry, module, names) or _anywhere(
         context, entry, f"include/{module}", names
@@ -396,6 +407,9 @@ def resolve_zig(
     return make_targets(path, names)
 
 
+# ---- imports of qualified names
+
+
 def class_resolver(suffixes: tuple[str, ...], separator: str = ".", members: bool = False) -> LanguageResolver:
     """Return a resolver for classes by qualified name: the file whose path ends with it; "*" is a whole folder.
 
@@ -433,7 +447,7 @@ def class_resolver(suffixes: tuple[str, ...], separator: str = ".", members: boo
     return resolve
 
 
-_CLASSES = class_resolver((".php",), "\\")
+_PHP_CLASSES = class_resolver((".php",), "\\")
 
 
 def resolve_php(
@@ -448,10 +462,10 @@ def resolve_php(
     for prefix, folder in context.configs.namespaces():
         if f"{module}\\".startswith(prefix):
             location = f"{folder[len(context.tree.root_of(folder)) :]}/{module[len(prefix) :]}"
-            matches = _CLASSES(context, entry, location.replace("/", "\\"), names)
+            matches = _PHP_CLASSES(context, entry, location.replace("/", "\\"), names)
             if matches:
                 return matches
-    return _CLASSES(context, entry, module, names)
+    return _PHP_CLASSES(context, entry, module, names)
 
 
 def _snake(name: str) -> str:
@@ -562,6 +576,8 @@ def resolve_lua(
     return (Target(path),) if path else ()
 
 
+# ---- registry
+
 _RESOLVERS: dict[str, LanguageResolver] = {
     "python": resolve_python,
     "ecmascript": resolve_script,
@@ -591,8 +607,8 @@ def _resolver_for(resolution: ImportResolution) -> LanguageResolver:
 
 
 RESOLVERS: dict[str, LanguageResolver] = {
-    name: _resolver_for(language.import_resolution)
+    name: _resolver_for(language.imports.resolution)
     for name, language in LANGUAGES.items()
-    if language.import_resolution
+    if language.imports is not None and language.imports.resolution
 }
 """Import resolver by language."""

@@ -7,7 +7,6 @@ The types in signatures are the return type of a function, and the parameter typ
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import Counter
 
@@ -26,148 +25,10 @@ from promptls.graph.resolution.file_tables import SELF_NAMES, SUPER_NAMES, FileS
 from promptls.graph.resolution.module_paths import resolve_prefix
 from promptls.graph.resolution.visible_names import TypeHierarchy, VisibleNames
 from promptls.index import RETURN_VALUE, UNCERTAIN
-from promptls.languages import PLAIN_TEXT, Language, language_named
-from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
+from promptls.languages import PLAIN_TEXT, Language
+from promptls.languages.kinds import CALLABLE_KINDS, FILE, TYPE_KINDS
+from promptls.languages.signature_types import callback_parameter_type
 from promptls.model import Symbol
-
-_AFTER_ARROW = re.compile(
-    r"(?:&(?:'\w+\s*)?(?:mut\s+)?)?(?:impl\s+|dyn\s+)?[\"']?([A-Za-z_][\w.:]*)(\[[^\]]*\]?|<[^>]*>?)?"
-)
-_AFTER_COLON = re.compile(r"\)\s*:\s*([A-Za-z_$][\w$.]*)(<([A-Za-z_$][\w$.]*)[^>]*>)?")
-_BEFORE_NAME = re.compile(r"([A-Za-z_][\w.:]*)(<[^()]*>)?[\s*&?]+(?:[\w.:~]+::)?~?[\w]+\s*\(")
-_GO_RESULT = re.compile(r"\)\s*\(?\s*(?:\w+\s+)?\**(?:\[\])?([A-Za-z_][\w.]*)(?![\w.]*\()")
-_ZIG_RESULT = re.compile(r"\)\s*(?:(?:error\{[^{}]*\}|[\w.]*)!)?\s*(?:[*?]|const\s)*([A-Za-z_][\w.]*)(?![\w.(])")
-_FUNCTION_TYPE = re.compile(r"(?:(?:export|declare|const|let|var|readonly)\s+)*[\w$]+\s*:\s*(?:<[^=()]*>\s*)?\(")
-_TYPE_NAME = re.compile(r"[A-Za-z_$][\w$.]*")
-_PARAMETER = re.compile(r"(?:(?:public|private|protected|readonly)\s+)*(?:\.\.\.)?[\w$]+\??\s*:\s*(.*)", re.DOTALL)
-_WRAPPERS = frozenset(
-    {"Optional", "Awaitable", "Result", "Option", "Box", "Rc", "Arc", "Promise", "Annotated", "Type", "type"}
-)
-"""Types of Python, Rust and TypeScript that are replaced by their first type argument."""
-
-_CONTAINERS = frozenset({"Future", "FutureOr", "Task", "ValueTask", "unique_ptr", "shared_ptr", "optional"})
-"""Types of Dart, C# and C++ whose value, after `await` or dereferencing, is their type argument."""
-
-
-def return_type(symbol: Symbol, language: str) -> str:
-    """Return the declared return type of a function, as written and without wrappers; "" if there is none."""
-    signature = symbol.signature
-    syntax = language_named(language).return_syntax
-    if syntax == "arrow":
-        arrow = _AFTER_ARROW.match(after_arrow(signature))
-        if arrow is None:
-            return ""
-        name, inner = arrow.group(1).replace("::", "."), arrow.group(2) or ""
-        if name.rpartition(".")[2] in _WRAPPERS and inner:
-            match = re.search(r"[A-Za-z_][\w.]*", inner)
-            return match.group() if match else ""
-        return name
-    if syntax == "colon":
-        match = _AFTER_COLON.search(signature)
-        if match is None:
-            arrow = _FUNCTION_TYPE.match(signature)
-            end = _closing_bracket(signature, arrow.end() - 1) if arrow else -1
-            return _simple_type(signature[end + 1 :].lstrip()[2:]) if end >= 0 else ""
-        return match.group(3) if match.group(1) == "Promise" and match.group(3) else match.group(1)
-    if syntax == "type_first":
-        match = _BEFORE_NAME.search(signature)
-        if match is None:
-            return ""
-        name, inner = match.group(1).replace("::", "."), match.group(2) or ""
-        content = re.search(r"[A-Za-z_][\w.:]*", inner) if name.rpartition(".")[2] in _CONTAINERS else None
-        return content.group().replace("::", ".") if content else name
-    if syntax == "zig":
-        end = _closing_bracket(signature, signature.find("("))
-        match = _ZIG_RESULT.match(signature, end) if end >= 0 else None
-        return match.group(1) if match else ""
-    if syntax == "go":
-        end = signature.rfind(")", 0, len(signature) - 1)
-        match = _GO_RESULT.match(signature, end) if end >= 0 else None
-        return match.group(1) if match else ""
-    return ""
-
-
-def after_arrow(signature: str) -> str:
-    """Return the text after the arrow that follows the parameters, "" for none; ignore arrows within parameters."""
-    start = _open_parenthesis(signature)
-    if start < 0:
-        return signature.rpartition("->")[2].strip() if "->" in signature else ""
-    end = _closing_bracket(signature, start)
-    return signature[end:].partition("->")[2].partition(" where ")[0].strip() if end >= 0 else ""
-
-
-def callback_parameter_type(signature: str, argument: int, parameter: int) -> str:
-    """Return the type, as written, of a parameter of a callback, "" for none.
-
-    `callback_parameter_type("function each(to: (item: Cart, at: number) => void)", 0, 0)` is "Cart".
-
-    Args:
-        signature: Signature of a TypeScript function that takes the callback.
-        argument: Position of the callback among the parameters of the function.
-        parameter: Position of the parameter in the callback.
-    """
-    types = _parameter_types(signature)
-    callback = types[argument] if argument < len(types) else ""
-    callback = callback[1:] if callback.startswith("((") else callback  # optional: "((a: A) => void) | null"
-    callback_types = _parameter_types(callback) if re.match(r"(?:<[^=()]*>\s*)?\(", callback) else []
-    return _simple_type(callback_types[parameter]) if parameter < len(callback_types) else ""
-
-
-def _simple_type(type_: str) -> str:
-    """Return the name of a type, "" for a union, an intersection, an array or a function type."""
-    match = _TYPE_NAME.match(type_.strip())
-    return match.group() if match is not None and not re.search(r"\[\]\s*$|=>|\||&", type_) else ""
-
-
-def _parameter_types(text: str) -> list[str]:
-    """Return the types of the first parameter list in a text, without the parameter `this`."""
-    start = _open_parenthesis(text)
-    if start < 0:
-        return []
-    end = _closing_bracket(text, start)
-    is_truncated = end < 0
-    parts = _split_list(text[start + 1 :])[:-1] if is_truncated else _split_list(text[start + 1 : end])
-    out = []
-    for part in map(str.strip, parts):
-        match = _PARAMETER.match(part)
-        if not part.startswith("this:"):
-            out.append(match.group(1).strip() if match else "")
-    return out
-
-
-def _open_parenthesis(text: str) -> int:
-    """Return the position of the first "(" outside of type parameters, -1 for none."""
-    depth = 0
-    for i, char in enumerate(text):
-        if char == "(" and depth == 0:
-            return i
-        depth += (char == "<") - (char == ">" and text[i - 1 : i] not in ("=", "-"))
-    return -1
-
-
-def _closing_bracket(text: str, start: int) -> int:
-    """Return the position of the bracket that closes the one at `start`, -1 if it is missing."""
-    depth = 0
-    for i in range(start, len(text)):
-        depth += (text[i] in "([{") - (text[i] in ")]}")
-        if depth == 0:
-            return i
-    return -1
-
-
-def _split_list(text: str) -> list[str]:
-    """Split a list at the commas outside of brackets."""
-    out, depth, start = [], 0, 0
-    for i, char in enumerate(text):
-        if char in "([{<":
-            depth += 1
-        elif char in ")]}" or (char == ">" and text[i - 1 : i] not in ("=", "-")):
-            depth -= 1
-        elif char == "," and depth == 0:
-            out.append(text[start:i])
-            start = i + 1
-    return [*out, text[start:]]
-
 
 MAX_STEPS = 300
 """Maximum number of expressions resolved for one reference; bounds the time that one file can take."""
@@ -207,12 +68,12 @@ class ExpressionResolver:
             self.budget.remaining = remaining - 1
         if file is None or depth > MAX_DEPTH or (remaining is not None and remaining <= 0):
             return None
-        if expression in SUPER_NAMES and file.outline.language != "rust":
+        parts = expression.split(".")
+        entity, length = resolve_prefix(self._lookup, path, file, owner, parts, depth)
+        if not length and expression in SUPER_NAMES:
             type_ = self._types.enclosing_type(path, file, owner)
             bases = self._types.supertypes(type_) if type_ is not None else ()
             return Instance(bases[0], "inherited") if bases else EXTERNAL if type_ is not None else None
-        parts = expression.split(".")
-        entity, length = resolve_prefix(self._lookup, path, file, owner, parts, depth)
         if length and entity is EXTERNAL:
             return EXTERNAL
         if not length:
@@ -222,7 +83,7 @@ class ExpressionResolver:
             if entity is None or isinstance(entity, External):
                 return entity
             name = part.removesuffix("()")
-            if name == "__class__" and file.outline.language == "python":
+            if name == "__class__":  # of Python
                 continue
             entity = self._resolve_part(entity, part, file.language, prefer_value or part is not parts[-1], depth)
         return entity
@@ -235,9 +96,9 @@ class ExpressionResolver:
         entity = self._member(parent, name, prefer_value, depth)
         if entity is None and (content := self.variable_value(parent, depth)) is not None:
             parent, entity = content, self._member(content, name, prefer_value, depth)
-        if name == "new" and language.instantiates_with_new and isinstance(parent, Resolution | Instance):
+        if name == "new" and language.types.new_creates_instance and isinstance(parent, Resolution | Instance):
             return Instance(parent.ref, "typed")  # even if a base type defines `new`
-        if entity is None and part in language.transparent_members and isinstance(parent, Instance):
+        if entity is None and part in language.types.transparent_members and isinstance(parent, Instance):
             return parent
         if part.endswith("()"):
             return self._call_result(entity, depth)
@@ -251,10 +112,8 @@ class ExpressionResolver:
         """Return the meaning of the first part of an expression."""
         is_call = part.endswith("()")
         name = part.removesuffix("()")
-        is_ordinary_name = file.language.file_is_type or (  # `self` may be a variable in JavaScript
-            file.language.family == "ecmascript"
-            and name != "this"
-            and any((i, name) in file.variable_types for i in file.scopes(owner))
+        is_ordinary_name = file.is_type or (  # `self` may be a variable in JavaScript
+            name != "this" and any((i, name) in file.variable_types for i in file.scopes(owner))
         )
         if (name in SELF_NAMES and not is_ordinary_name) or name in file.language.self_names:
             type_ = self._types.enclosing_type(path, file, owner)
@@ -314,7 +173,7 @@ class ExpressionResolver:
             return result if isinstance(result, Instance | Module | External) else None
         file = self._lookup.file_symbols(path)
         is_self = type_name in SELF_NAMES
-        if is_self and file is not None and (not file.language.file_is_type or file.enclosing_type_name(owner)):
+        if is_self and file is not None and (not file.is_type or file.enclosing_type_name(owner)):
             type_ = self._types.enclosing_type(path, file, owner)
             return Instance(type_, "typed") if type_ is not None else None
         is_uncertain, type_name = type_name.startswith(UNCERTAIN), type_name.removeprefix(UNCERTAIN)
@@ -324,7 +183,7 @@ class ExpressionResolver:
             if symbol is not None and symbol.kind in self._language(found.ref[0]).method_owner_kinds | {"type"}:
                 return Instance(found.ref, "typed")
             return None
-        if isinstance(found, Module) and file is not None and file.language.file_is_type:
+        if isinstance(found, Module) and file is not None and file.is_type:
             return found
         return EXTERNAL if (found is None and not is_uncertain) or isinstance(found, External) else None
 
@@ -384,7 +243,7 @@ class ExpressionResolver:
 
     def _field_value(self, entity: Entity, name: str, depth: int) -> Value | None:
         """Return the value of a declared field, own or inherited."""
-        if isinstance(entity, Module) and self._language(entity.path).file_is_type:
+        if isinstance(entity, Module) and FILE in self._language(entity.path).method_owner_kinds:
             file = self._lookup.file_symbols(entity.path)
             type_name = file.variable_types.get((-1, name)) if file is not None and depth <= MAX_DEPTH else None
             return self.resolve_type(entity.path, -1, type_name, depth + 2) if type_name is not None else None
@@ -411,12 +270,12 @@ class ExpressionResolver:
 
 def _usual_return_type(file: FileSymbols, symbol: Symbol) -> str:
     """Return the declared return type of a function; of three or more overloads the most frequent one."""
-    language = file.outline.language
-    own = return_type(symbol, language)
+    return_type = file.language.types.return_type
+    own = return_type(symbol.signature)
     overloads = file.by_qualified_name.get(symbol.qualified, ())
     if len(overloads) < 3:
         return own
-    types = (return_type(file.symbols[i], language) for i in overloads[:_MAX_OVERLOADS])
+    types = (return_type(file.symbols[i].signature) for i in overloads[:_MAX_OVERLOADS])
     counts = Counter(type_name for type_name in types if type_name)
     return max(counts, key=lambda type_name: (counts[type_name], type_name == own), default=own)
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from promptls.languages import language_named
-from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, SPACE_KINDS, TYPE_KINDS
+from promptls.languages.kinds import CALLABLE_KINDS, FILE, REPEATED_KINDS, SPACE_KINDS, TYPE_KINDS
 from promptls.model import IMPLEMENT, INHERIT, AnyOutline, FileEntry, Reference, Symbol
 
 SELF_NAMES = frozenset({"self", "this", "cls", "$this", "Self", "static", "@self", "me", "Me"})
@@ -38,6 +38,11 @@ class FileSymbols:
         self.outline = outline
         self.symbols = outline.symbols
         self.language = language_named(outline.language)
+
+    @property
+    def is_type(self) -> bool:
+        """True if the file is a type: the declarations at its top level are fields and methods."""
+        return FILE in self.language.method_owner_kinds
 
     @cached_property
     def owner_by_line(self) -> NDArray[np.int32]:
@@ -143,7 +148,7 @@ class FileSymbols:
     def namespaces(self) -> tuple[str, ...]:
         """Namespaces whose names the file can use unqualified, its own first; "" is the global namespace."""
         own = [symbol.qualified for symbol in self.symbols if symbol.kind in SPACE_KINDS]
-        if self.outline.language != "csharp":
+        if self.language.implicit_scope != "enclosing_namespaces":
             return (*own, "")
         parts = [name.split(".") for name in own]
         depths = {".".join(path[:depth]): depth for path in parts for depth in range(1, len(path) + 1)}

@@ -7,7 +7,8 @@ that resolves the longest prefix of a path and returns its number of parts, 0 if
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from promptls.graph.resolution.entities import EXTERNAL, Entity, Lookup, Module, Resolution
 from promptls.graph.resolution.file_tables import FileSymbols
@@ -17,6 +18,18 @@ from promptls.model import Import
 
 PrefixMatch = tuple[Entity | None, int]
 """Meaning of a prefix and its number of parts."""
+
+
+class _Expression(NamedTuple):
+    """The arguments of `resolve_prefix`."""
+
+    lookup: Lookup
+    path: str
+    file: FileSymbols
+    owner: int
+    parts: Sequence[str]
+    depth: int
+
 
 MAX_CANDIDATES = 200
 """Maximum number of modules with the same last name that are checked; bounds the time of one lookup."""
@@ -42,27 +55,8 @@ def resolve_prefix(
         parts: Parts of the dotted expression.
         depth: Depth of nested lookups.
     """
-    language = file.outline.language
-    if language == "rust":
-        return _resolve_rust(lookup, path, file, owner, parts)
-    if language == "zig":
-        return _resolve_zig(lookup, path, file, owner, parts[0], depth)
-    if not parts[0][:1].isupper():
-        return None, 0
-    if language == "perl":
-        package, length = resolve_namespace(lookup, parts, "perl")
-        return (package, length) if length else (EXTERNAL, 1)
-    if language == "elixir":  # a module that is not found is defined outside the workspace
-        found, length = _resolve_in_scopes(lookup, path, file, owner, parts, _expand_alias(file, parts[0]))
-        return (found, length) if length else (EXTERNAL, 1)
-    if language == "ruby":
-        return (None, 0) if parts[0] in file.imported_names else _resolve_in_scopes(lookup, path, file, owner, parts)
-    if language == "haskell":
-        return _resolve_haskell(lookup, path, parts)
-    if language == "ocaml":
-        module, length = _resolve_ocaml(lookup, path, file, owner, parts)
-        return (module, length) if length else (EXTERNAL, 1)
-    return None, 0
+    resolver = _RESOLVERS.get(file.outline.language)
+    return resolver(_Expression(lookup, path, file, owner, parts, depth)) if resolver is not None else (None, 0)
 
 
 def resolve_namespace(
@@ -123,8 +117,9 @@ def using_macro(lookup: Lookup, imported: Import) -> OutlineRef | None:
     return (module[0], macros[0]) if module is not None and macros else None
 
 
-def _resolve_rust(lookup: Lookup, path: str, file: FileSymbols, owner: int, parts: Sequence[str]) -> PrefixMatch:
+def _resolve_rust(expression: _Expression) -> PrefixMatch:
     """Resolve `crate`, or one or more `super`."""
+    lookup, path, file, owner, parts, _ = expression
     start, length = "crate", 1
     if parts[0] != "crate":
         length = next((i for i, part in enumerate(parts) if part != "super"), len(parts))
@@ -166,8 +161,9 @@ def _enclosing_paths(file: FileSymbols, owner: int, name: str) -> Iterable[list[
     return [[*symbol.qualified.split("."), name] for symbol in enclosing if symbol.kind in _NAMESPACE_KINDS]
 
 
-def _resolve_zig(lookup: Lookup, path: str, file: FileSymbols, owner: int, name: str, depth: int) -> PrefixMatch:
+def _resolve_zig(expression: _Expression) -> PrefixMatch:
     """Resolve a constant that is an alias of a type or `@This()`; a Zig file is a type too."""
+    lookup, path, file, owner, (name, *_), depth = expression
     for scope in (*file.scopes(owner), -1):
         for index in file.by_scope.get((scope, name), ()):
             constant = _ZIG_CONSTANT.match(file.symbols[index].signature)
@@ -181,8 +177,34 @@ def _resolve_zig(lookup: Lookup, path: str, file: FileSymbols, owner: int, name:
     return (Module(path), 1) if name == "Self" and not enclosing else (None, 0)
 
 
-def _resolve_haskell(lookup: Lookup, path: str, parts: Sequence[str]) -> PrefixMatch:
+def _resolve_perl(expression: _Expression) -> PrefixMatch:
+    if not expression.parts[0][:1].isupper():
+        return None, 0
+    package, length = resolve_namespace(expression.lookup, expression.parts, "perl")
+    return (package, length) if length else (EXTERNAL, 1)
+
+
+def _resolve_elixir(expression: _Expression) -> PrefixMatch:
+    """Resolve a module by its alias or name; one that is not found is defined outside the workspace."""
+    lookup, path, file, owner, parts, _ = expression
+    if not parts[0][:1].isupper():
+        return None, 0
+    found, length = _resolve_in_scopes(lookup, path, file, owner, parts, _expand_alias(file, parts[0]))
+    return (found, length) if length else (EXTERNAL, 1)
+
+
+def _resolve_ruby(expression: _Expression) -> PrefixMatch:
+    lookup, path, file, owner, parts, _ = expression
+    if not parts[0][:1].isupper() or parts[0] in file.imported_names:
+        return None, 0
+    return _resolve_in_scopes(lookup, path, file, owner, parts)
+
+
+def _resolve_haskell(expression: _Expression) -> PrefixMatch:
     """Resolve the name that an import gives to a module, or the full name of the module."""
+    lookup, path, _, _, parts, _ = expression
+    if not parts[0][:1].isupper():
+        return None, 0
     bindings = lookup.imports.bindings(lookup.snapshot.files[path])
     for length in range(len(parts), 0, -1):
         target = bindings.get(".".join(parts[:length]))
@@ -191,7 +213,15 @@ def _resolve_haskell(lookup: Lookup, path: str, parts: Sequence[str]) -> PrefixM
     return EXTERNAL, 1
 
 
-def _resolve_ocaml(
+def _resolve_ocaml(expression: _Expression) -> PrefixMatch:
+    lookup, path, file, owner, parts, _ = expression
+    if not parts[0][:1].isupper():
+        return None, 0
+    module, length = _resolve_ocaml_path(lookup, path, file, owner, parts)
+    return (module, length) if length else (EXTERNAL, 1)
+
+
+def _resolve_ocaml_path(
     lookup: Lookup, path: str, file: FileSymbols, owner: int, parts: Sequence[str], depth: int = 0
 ) -> PrefixMatch:
     """Resolve a module of the file or of an opened module, a file by its name, a wrapped library, or an alias."""
@@ -235,7 +265,7 @@ def _resolve_ocaml_module(
             return _resolve_ocaml_file(lookup, parent_path, name) or found if parent_path else found
         parts = alias.group(1).split(".")
         scope = found_file.symbols[found.ref[1]].parent
-        aliased, length = _resolve_ocaml(lookup, found.ref[0], found_file, scope, parts, depth + 1)
+        aliased, length = _resolve_ocaml_path(lookup, found.ref[0], found_file, scope, parts, depth + 1)
         return aliased if length == len(parts) else found
     if isinstance(found, Module):
         return found
@@ -247,3 +277,15 @@ def _resolve_ocaml_file(lookup: Lookup, path: str, name: str) -> Module | None:
     entry = lookup.snapshot.files.get(path)
     targets = lookup.imports.targets(entry, Import(name, (), 0)) if entry is not None else ()
     return Module(targets[0].path) if targets and targets[0].path != path else None
+
+
+_RESOLVERS: dict[str, Callable[[_Expression], PrefixMatch]] = {
+    "elixir": _resolve_elixir,
+    "haskell": _resolve_haskell,
+    "ocaml": _resolve_ocaml,
+    "perl": _resolve_perl,
+    "ruby": _resolve_ruby,
+    "rust": _resolve_rust,
+    "zig": _resolve_zig,
+}
+"""Resolvers of the languages whose expressions contain module paths."""

@@ -20,6 +20,7 @@ from promptls.graph.resolution.file_tables import FileSymbols, is_type_named_con
 from promptls.index import NUMBER_LITERAL, STRING_LITERAL, UNKNOWN_RECEIVER, OutlineRef, Snapshot
 from promptls.languages import LANGUAGES, Language, language_named
 from promptls.languages.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
+from promptls.languages.language import ExtensionMethods, Manifest
 from promptls.model import OutlineView, Reference, Symbol
 from promptls.util.lru import clear_if_full
 
@@ -48,7 +49,11 @@ def common_segments(path: str, other: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], parts))
 
 
-_CSHARP_TYPES = LANGUAGES["csharp"].primitive_types
+# ---- definitions of a name
+
+NAMESPACE_SCOPES = ("namespace", "enclosing_namespaces")
+"""Implicit scopes in which names depend on namespaces instead of folders."""
+
 _FAMILIES = {name: language.family for name, language in LANGUAGES.items() if language.family}
 
 _NESTED_PACKAGES = frozenset("test tests docs doc benchmark benchmarks perf examples".split())
@@ -96,17 +101,17 @@ def visible_definitions(
     candidates = [ref for ref in snapshot.names.get(name.lower(), ()) if ref[0] != path]
     if scope == "module":
         candidates = sorted(candidates, key=lambda ref: -common_segments(ref[0], path))[:MAX_CANDIDATES]
-    elif scope == "manifest":
+    elif isinstance(scope, Manifest):
         root = package_root(snapshot, path, language)
         candidates = [ref for ref in candidates if root and package_root(snapshot, ref[0], language) == root]
-    elif scope != "namespace":
+    elif scope not in NAMESPACE_SCOPES:
         package = package_of(snapshot.files[path].name) if scope == "package" else ""
         candidates = [ref for ref in candidates if _is_in_folder_or_package(snapshot, ref[0], folder, package)]
     elif len(candidates) > MAX_CANDIDATES:
         parent_folder = folder.rpartition("/")[0] + "/"
         candidates = [ref for ref in candidates if ref[0].startswith(parent_folder)]
     candidates.sort(key=lambda ref: (-common_segments(ref[0], path), ref))
-    namespaces = file.namespaces if scope == "namespace" else ()
+    namespaces = file.namespaces if scope in NAMESPACE_SCOPES else ()
     ranked: list[tuple[int, OutlineRef]] = []
     for ref in candidates[:MAX_CANDIDATES]:
         other = file_symbols(ref[0])
@@ -116,10 +121,10 @@ def visible_definitions(
             continue
         symbol = other.symbols[ref[1]]
         namespace = symbol.qualified.rpartition(".")[0]
-        if language == "julia":  # a method of a function from another package does not belong to this package
+        if isinstance(scope, Manifest):  # a method of a function from another package does not belong to this package
             is_own = symbol.parent >= 0 or not namespace
             ranked += [(symbol.kind not in TYPE_KINDS, ref)] if is_own else []
-        elif scope != "namespace":
+        elif scope not in NAMESPACE_SCOPES:
             ranked.append((0, ref))
         elif namespace in namespaces:
             ranked.append((namespaces.index(namespace), ref))
@@ -131,8 +136,9 @@ def package_root(snapshot: Snapshot, path: str, language: str) -> str:
 
     Tests may have a manifest of their own and still belong to the enclosing package.
     """
-    manifest = language_named(language).package_manifest
-    folder = path
+    scope = language_named(language).implicit_scope
+    manifest = scope.file if isinstance(scope, Manifest) else ""
+    folder = path if manifest else ""
     while folder := folder.rpartition("/")[0]:
         if f"{folder}/{manifest}" in snapshot.files and folder.rpartition("/")[2] not in _NESTED_PACKAGES:
             return folder
@@ -161,12 +167,12 @@ def equivalent_definitions(snapshot: Snapshot, ref: OutlineRef) -> frozenset[Out
     """
     symbol, entry = snapshot.symbol(ref), snapshot.files[ref[0]]
     language = entry.outline.language if entry.outline is not None else ""
-    variants = language_named(language).definition_variants
-    if symbol is None or not symbol.name or not variants:
+    scope = language_named(language).implicit_scope
+    if symbol is None or not symbol.name or (scope not in ("folder", "package") and not isinstance(scope, Manifest)):
         return frozenset((ref,))
-    if variants == "methods":
-        return _julia_methods(snapshot, ref, symbol, language)
-    folder, package = ref[0].rpartition("/")[0], package_of(entry.name) if variants == "package" else ""
+    if isinstance(scope, Manifest):
+        return _methods_in_package(snapshot, ref, symbol, language)
+    folder, package = ref[0].rpartition("/")[0], package_of(entry.name) if scope == "package" else ""
     prefix = module_prefix(ref[0]) if package else folder + "/"
     candidates = [other for other in snapshot.names.get(symbol.name.lower(), ()) if other[0].startswith(prefix)]
     out = {ref}
@@ -178,7 +184,7 @@ def equivalent_definitions(snapshot: Snapshot, ref: OutlineRef) -> frozenset[Out
     return frozenset(out)
 
 
-def _julia_methods(snapshot: Snapshot, ref: OutlineRef, symbol: Symbol, language: str) -> frozenset[OutlineRef]:
+def _methods_in_package(snapshot: Snapshot, ref: OutlineRef, symbol: Symbol, language: str) -> frozenset[OutlineRef]:
     root = package_root(snapshot, ref[0], language)
     out = {ref}
     for other in snapshot.names.get(symbol.name.lower(), ())[:MAX_CANDIDATES] if root else ():
@@ -203,7 +209,7 @@ def workspace_definitions(
         receiver: Expression before the name, "" for none.
     """
     rules = language_named(language)
-    if receiver and (name in _COMMON_METHODS or receiver in rules.standard_libraries):
+    if receiver and (name in _COMMON_METHODS or receiver in rules.external_receivers):
         return ()
     type_name = receiver.rpartition(".")[2].removesuffix("()")
     if not rules.capitalized_types or not type_name[:1].isupper():
@@ -222,7 +228,7 @@ def _find_workspace_definitions(
     snapshot: Snapshot, name: str, language: str, receiver: str, type_name: str
 ) -> tuple[Resolution, ...]:
     rules = language_named(language)
-    kinds = CALLABLE_KINDS | TYPE_KINDS | ({"module"} if rules.modules_are_mixins else frozenset())
+    kinds = CALLABLE_KINDS | TYPE_KINDS | ({"module"} if rules.mixins.are_modules else frozenset())
     max_definitions = MAX_CANDIDATES if type_name else MAX_AMBIGUOUS
     refs = snapshot.names.get(name.lower(), ())
     if type_name and len(refs) > MAX_CANDIDATES:
@@ -258,10 +264,10 @@ def _find_workspace_definitions(
 
 def _can_refer_to(symbol: Symbol, parent: Symbol | None, rules: Language, has_receiver: bool) -> bool:
     """Return true if a reference with or without a receiver can refer to a definition, by the rules of its language."""
-    mixin_kinds = {"module"} if rules.modules_are_mixins else frozenset()
+    mixin_kinds = {"module"} if rules.mixins.are_modules else frozenset()
     namespace_kinds = SPACE_KINDS - mixin_kinds if symbol.kind in CALLABLE_KINDS else SPACE_KINDS
     is_member = symbol.qualified != symbol.name and (parent is None or parent.kind not in namespace_kinds)
-    needs_owner = rules.members_need_owner or (symbol.kind in TYPE_KINDS and rules.nested_types_need_owner)
+    needs_owner = rules.owner_required == "members" or (symbol.kind in TYPE_KINDS and rules.owner_required == "types")
     if is_member and not has_receiver and needs_owner:
         return False
     return is_member == has_receiver or (is_member and rules.implicit_self) or rules.functions_as_members
@@ -269,7 +275,7 @@ def _can_refer_to(symbol: Symbol, parent: Symbol | None, rules: Language, has_re
 
 def is_external_csharp_type(snapshot: Snapshot, receiver: str) -> bool:
     """Return true if a C# receiver is a .NET type: a keyword of the language, or a name without a definition."""
-    return receiver in _CSHARP_TYPES or (
+    return receiver in LANGUAGES["csharp"].external_receivers or (
         receiver[:1].isupper() and "." not in receiver and not snapshot.names.get(receiver.lower())
     )
 
@@ -278,6 +284,8 @@ def _is_same_family(language: str, other: str) -> bool:
     """Return true if code of the two languages can call each other by name."""
     return _FAMILIES.get(language, language) == _FAMILIES.get(other, other)
 
+
+# ---- extension methods
 
 _THIS_PARAMETER = re.compile(r"\(this\s+(?:(?:in|ref|scoped|params)\s+)*([\w.]+)")
 _DART_EXTENSION = re.compile(r"extension\b[^{]*?\bon\s+([\w.]+)")
@@ -332,15 +340,15 @@ def applicable_extensions(
         types: Names of the receiver's type and its supertypes.  None for a receiver from outside the workspace: its
             declared type counts or, if there is none, any type from outside the workspace.
     """
-    language = file.outline.language
-    if language == "kotlin":
+    syntax = file.language.extension_methods
+    if syntax == "receiver":
         extensions = _visible_extensions(snapshot, path, file, owner, extensions, reference.name)
     literal_types = _LITERAL_TYPES.get(reference.receiver)
     if literal_types:
         excluded = _PRIMITIVE_TYPES - literal_types
         extensions = [extension for extension in extensions if extension.receiver_type not in excluded]
     if types is None:
-        declared = simple_type_name(_declared_type(file, owner, reference.receiver), language)
+        declared = simple_type_name(_declared_type(file, owner, reference.receiver), syntax)
         receiver_types: Collection[str] = literal_types or {declared} - {""}
     else:
         receiver_types = types
@@ -353,12 +361,12 @@ def applicable_extensions(
             if not extension.receiver_type
             or (types is None and not is_workspace_type(snapshot, extension.receiver_type))
         ]
-    if language == "csharp":
+    if syntax == "this_parameter":
         applicable = _in_imported_namespaces(snapshot, file, applicable) or applicable
     distinct: dict[tuple[str, str], OutlineRef] = {}
     refs = (extension.ref for extension in applicable)
     for ref in sorted(refs, key=lambda ref: (-common_segments(ref[0], path), ref)):
-        module = module_prefix(ref[0]) if language == "kotlin" else ref[0]
+        module = module_prefix(ref[0]) if syntax == "receiver" else ref[0]
         distinct.setdefault((module, _qualified_name(snapshot, ref)), ref)
     if not 0 < len(distinct) <= MAX_AMBIGUOUS:
         return ()
@@ -376,14 +384,14 @@ def find_extensions(snapshot: Snapshot, name: str, language: str) -> list[Extens
         symbol = outline.symbols[ref[1]]
         type_name = _receiver_type(symbol, outline) if symbol.name == name and symbol.kind in CALLABLE_KINDS else ""
         if type_name:
-            out.append(ExtensionMethod(ref, simple_type_name(type_name, language)))
+            out.append(ExtensionMethod(ref, simple_type_name(type_name, language_named(language).extension_methods)))
     return out
 
 
-def simple_type_name(type_name: str, language: str) -> str:
+def simple_type_name(type_name: str, syntax: ExtensionMethods) -> str:
     """Return a type name without its namespace, C# aliases resolved; "" for a type parameter."""
     name = type_name.rpartition(".")[2]
-    if language == "csharp":
+    if syntax == "this_parameter":
         name = _CSHARP_ALIASES.get(name, name)
     return "" if _TYPE_PARAMETER.fullmatch(name) else name
 
@@ -470,7 +478,11 @@ def _declared_type(file: FileSymbols, owner: int, receiver: str) -> str:
     A static method is assumed to return its type.
     """
     head = receiver.partition(".")[0]
-    if receiver.endswith("()") and receiver.count("(") == 1 and (receiver[:1].isupper() or head in _CSHARP_TYPES):
+    if (
+        receiver.endswith("()")
+        and receiver.count("(") == 1
+        and (receiver[:1].isupper() or head in file.language.external_receivers)
+    ):
         type_name, _, method = receiver.removesuffix("()").rpartition(".")
         return type_name or method
     if "." in receiver:

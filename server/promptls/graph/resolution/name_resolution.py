@@ -102,7 +102,7 @@ class NameResolver:
         self, path: str, file: FileSymbols, owner: int, reference: Reference
     ) -> tuple[Resolution, ...]:
         name, receiver, language = reference.name, reference.receiver, file.outline.language
-        if receiver in SUPER_NAMES and language != "rust":
+        if receiver in SUPER_NAMES and not self._is_module(path, owner, receiver):
             inherited = self._inherited_member(path, file, owner, name)
             if inherited is not None:
                 return (Resolution(inherited, "inherited"),)
@@ -123,10 +123,14 @@ class NameResolver:
         if extensions or entity is not None or is_literal:
             return extensions
         definitions = self.workspace_definitions(name, language, receiver)
-        if language == "kotlin" and definitions:
-            hidden = {extension.ref for extension in self._extensions_named(name, "kotlin")}
+        if file.language.extension_methods == "receiver" and definitions:
+            hidden = {extension.ref for extension in self._extensions_named(name, language)}
             return tuple(definition for definition in definitions if definition.ref not in hidden)
         return definitions
+
+    def _is_module(self, path: str, owner: int, receiver: str) -> bool:
+        """Return true if `super` is a module, as in Rust."""
+        return isinstance(self._expressions.resolve(path, owner, receiver), Module | Resolution)
 
     def _inherited_member(self, path: str, file: FileSymbols, owner: int, name: str) -> OutlineRef | None:
         """Return the member to which `super` refers."""

@@ -99,7 +99,8 @@ class TypeHierarchy:
         if not elsewhere:
             return None
         nearest = min(elsewhere, key=lambda other: (_folder(other) != folder, other))
-        return nearest if file.outline.language != "go" or _folder(nearest) == folder else None
+        is_allowed = file.language.methods_in_other_files == "anywhere" or _folder(nearest) == folder
+        return nearest if is_allowed else None
 
     def supertypes(self, ref: OutlineRef) -> tuple[OutlineRef, ...]:
         """Return the direct and indirect base types of a type, nearest first."""
@@ -134,10 +135,10 @@ class TypeHierarchy:
         if file is None:
             return []
         declarations = file.by_qualified_name.get(file.symbols[ref[1]].qualified, [ref[1]])
-        if file.language.bases_from_imports:
+        if file.language.mixins.are_imports:
             return self._imported_bases(file, ref)
         out: dict[OutlineRef, None] = {}
-        mixin_kinds = {"module"} if file.language.modules_are_mixins else frozenset()
+        mixin_kinds = {"module"} if file.language.mixins.are_modules else frozenset()
         for index in declarations:
             if file.symbols[index].kind in TYPE_KINDS:
                 parent = file.symbols[index].parent
@@ -161,16 +162,20 @@ class TypeHierarchy:
         """Return the bases of a type that are declared by imports: Perl's `use parent`, Elixir's `use`."""
         span = file.symbols[ref[1]].span
         inside = [imported for imported in file.outline.imports if span.start <= imported.line < span.end]
-        if file.outline.language == "elixir":
-            return [macro for imported in inside if (macro := using_macro(self._lookup, imported)) is not None]
-        names = (imported.module.split("::") for imported in inside if imported.local_names == ("SUPER",))
-        parents = (resolve_path(self._lookup, parts, "perl") for parts in names)
-        return [parent for parent in parents if parent is not None and parent != ref]
+        bases = (
+            using_macro(self._lookup, imported)
+            or resolve_path(self._lookup, imported.module.split("::"), file.outline.language)
+            for imported in inside
+            if imported.local_names == ("SUPER",)
+        )
+        return [base for base in bases if base is not None and base != ref]
 
 
 def _folder(ref: OutlineRef) -> str:
     return ref[0].rpartition("/")[0]
 
+
+# ---- visible names
 
 MAX_REEXPORTS = 400
 """Maximum number of files through which one name is followed; the package of NetworkX re-exports from 190 files."""
@@ -197,7 +202,6 @@ class VisibleNames:
         self, path: str, file: FileSymbols, owner: int, name: str, prefer_value: bool = True
     ) -> Entity | None:
         """Return the meaning of an unqualified name in the code of `owner`."""
-        language = file.outline.language
         in_callable = False
         for scope in file.scopes(owner):
             symbol = file.symbols[scope]
@@ -217,7 +221,7 @@ class VisibleNames:
         target = imports.bindings(entry).get(name) if not found else None
         if target is not None:
             return self.resolve_target(target, prefer_value)
-        found = found or ([] if file.language.module_members_need_owner else file.visible.get(name, []))
+        found = found or ([] if file.language.owner_required == "modules" else file.visible.get(name, []))
         if found:
             return Resolution((path, _best_definition(file, found, prefer_value)), "local")
         if file.language.implicit_self:
@@ -232,7 +236,7 @@ class VisibleNames:
         for ref in self._types_imported_as_a_whole(path):
             member = self._types.member(ref, name)
             member_symbol = self._lookup.snapshot.symbol(member.ref) if member is not None else None
-            if member is not None and member_symbol is not None and (member_symbol.exported or language != "elixir"):
+            if member is not None and member_symbol is not None and member_symbol.exported:
                 return Resolution(member.ref, "import")
         return self.find_included(path, name, prefer_value)
 
@@ -251,7 +255,8 @@ class VisibleNames:
         """Return the types from which a file imports all members."""
         cached = self._imported_types.get(path)
         if cached is None:
-            if self._language(path) == "elixir":
+            file = self._lookup.file_symbols(path)
+            if file is not None and file.language.mixins.are_imports:
                 refs = imported_elixir_modules(self._lookup, path)
             else:
                 targets = [target for target in self._whole_file_targets(path) if target.name.endswith(".*")]
@@ -294,10 +299,15 @@ class VisibleNames:
 
     def find_included(self, path: str, name: str, prefer_value: bool = True) -> Resolution | None:
         """Return the definition of a name in the nearest included file."""
-        if self._language(path) == "dart":  # Dart files see what the imported files define or export, nothing else
+        if self._includes_exports_only(path):
             exports = (self.find_export(other, name, prefer_value) for other in self._files_included_by(path))
             return next((export for export in exports if isinstance(export, Resolution)), None)
         return next(self.all_included(path, name, prefer_value), None)
+
+    def _includes_exports_only(self, path: str) -> bool:
+        """Return true for Dart, whose files see what the imported files define or export, nothing else."""
+        file = self._lookup.file_symbols(path)
+        return file is not None and file.outline.language == "dart"
 
     def all_included(self, path: str, name: str, prefer_value: bool) -> Iterator[Resolution]:
         """Yield the definitions of a name in included files, nearest file first."""
@@ -317,7 +327,7 @@ class VisibleNames:
                 targets = self._whole_file_targets(queue.popleft(), is_wildcard=False)
                 new = [target.path for target in targets if target.name == "*" and target.path not in included]
                 included.update(dict.fromkeys(new))
-                queue.extend(new if self._language(path) != "dart" else ())
+                queue.extend(new if not self._includes_exports_only(path) else ())
             cached = self._included_files[path] = {file: i for i, file in enumerate(included)}
         return cached
 
@@ -407,10 +417,6 @@ class VisibleNames:
             return Resolution(member.ref, "import" if entity.method == "import" else "member")
         is_less_certain = CERTAINTY[entity.method] < CERTAINTY[member.method]
         return Resolution(member.ref, entity.method if is_less_certain else member.method)
-
-    def _language(self, path: str) -> str:
-        file = self._lookup.file_symbols(path)
-        return file.outline.language if file is not None else ""
 
 
 def _best_definition(file: FileSymbols, indexes: Sequence[int], prefer_value: bool) -> int:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -269,9 +270,13 @@ def foreign_language(lines: Sequence[str], kernel: Language) -> str:
 
 def comment_magics(lines: Sequence[str], kernel: Language, comment: Callable[[str], str]) -> list[str]:
     """Return the lines of a code cell with magics as comments; every line stays one line."""
-    if kernel.name == "python":
-        return _comment_python_magics(lines, comment)
-    pattern = _JULIA_MAGIC if kernel.name == "julia" else _OTHER_MAGIC
+    comment_lines = _COMMENTERS.get(kernel.name, _comment_leading_magics)
+    return comment_lines(lines, comment)
+
+
+def _comment_leading_magics(
+    lines: Sequence[str], comment: Callable[[str], str], pattern: re.Pattern[str] = _OTHER_MAGIC
+) -> list[str]:
     commented: list[str] = []
     for i, line in enumerate(lines):
         # Only leading lines: elsewhere, a "%" or "]" may continue an expression.
@@ -302,6 +307,12 @@ def _comment_python_magics(lines: Sequence[str], comment: Callable[[str], str]) 
         quote, depth = _scan_python(line, quote, depth)
         continues = line.endswith("\\")
     return commented
+
+
+_COMMENTERS: dict[str, Callable[[Sequence[str], Callable[[str], str]], list[str]]] = {
+    "python": _comment_python_magics,
+    "julia": partial(_comment_leading_magics, pattern=_JULIA_MAGIC),
+}
 
 
 def _scan_python(line: str, quote: str, depth: int) -> tuple[str, int]:

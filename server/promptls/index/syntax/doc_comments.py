@@ -140,7 +140,7 @@ def file_documentation(lines: Sequence[str], data: bytes, first_definition: int,
     top = 0
     while top < min(len(lines), _MAX_FILE_HEADER_LINES) and (not lines[top].strip() or lines[top].startswith("#!")):
         top += 1
-    if language.docstrings == "string":
+    if language.documentation == "docstring":
         return docstring(data, _offset_after_comments(lines, top))
     while top < min(len(lines), first_definition, _MAX_FILE_HEADER_LINES):
         end = top

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from promptls.index.syntax.imports import Names, parse_imports
 from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import Language
+from promptls.languages.import_statements import Names
 
 RETURN_VALUE = "()"
 """Name of the variable whose type is the return type of a function."""
@@ -65,13 +65,14 @@ _BUILT_IN_TYPES = frozenset(
 )
 _NULL_TYPES = frozenset({"", "null", "undefined", "nil", "false", "void", "nil?"})
 _TYPE_NAME = re.compile(r"\\?([A-Za-z_$][\w$]*(?:(?:\.|\\|::)[A-Za-z_$][\w$]*)*)(?:<(.*)>)?")
+_TAG_SYNTAXES = ("jsdoc", "phpdoc", "yard", "luals")
 _PROMISES = frozenset({"Promise", "PromiseLike", "Awaited"})
 
 
 def documented_types(source: SourceText, language: Language) -> Iterator[tuple[str, str, int]]:
     """Yield (variable, type, line) of the tags in comments; types without a name are skipped."""
     data = source.data
-    if not language.doc_tags or b"@" not in data:
+    if language.documentation not in _TAG_SYNTAXES or b"@" not in data:
         return
     comment_end = 0
     for count, tag in enumerate(_TAG.finditer(data)):
@@ -79,7 +80,7 @@ def documented_types(source: SourceText, language: Language) -> Iterator[tuple[s
             return
         line_start = data.rfind(b"\n", 0, tag.start()) + 1
         prefix = _COMMENT_PREFIX.search(data[max(line_start, tag.start() - _COMMENT_PREFIX_BYTES) : tag.start()])
-        if prefix is None or (language.doc_tags == "luals" and not prefix.group().endswith(b"---")):
+        if prefix is None or (language.documentation == "luals" and not prefix.group().endswith(b"---")):
             continue  # LDoc's "-- @param name description" has no type
         if tag.start() >= comment_end:
             comment_end = _comment_end(data, tag.start(), b"*" in prefix.group())
@@ -96,13 +97,13 @@ def documented_types(source: SourceText, language: Language) -> Iterator[tuple[s
             before = data[line_start : max(line_start, data.rfind(b"/**", line_start, tag.start()))]
             variable = _declared_variable(data[code : code + _DECLARATION_BYTES], before, language)
         if variable and type_:
-            is_certain = language.doc_tags in ("phpdoc", "yard") or type_ in _BUILT_IN_TYPES
+            is_certain = language.documentation in ("phpdoc", "yard") or type_ in _BUILT_IN_TYPES
             yield variable, type_ if is_certain else UNCERTAIN + type_, source.line_at(code)
 
 
 def documented_imports(source: SourceText, language: Language) -> Iterator[tuple[str, Names, Names, int]]:
     """Yield (module, names, local names, line) of the types that comments import."""
-    if language.doc_tags != "jsdoc" or b"import" not in source.data:
+    if language.documentation != "jsdoc" or language.imports is None or b"import" not in source.data:
         return
     for match in _TYPEDEF.finditer(source.data):
         imported = _IMPORT_TYPE.match(match.group(1).decode("utf-8", "replace"))
@@ -111,7 +112,7 @@ def documented_imports(source: SourceText, language: Language) -> Iterator[tuple
             yield imported.group(1), (name,), (local,) if local != name else (), source.line_at(match.start())
     for match in _IMPORT_TAG.finditer(source.data):
         clause = _COMMENT_MARGIN.sub(" ", match.group(1).decode("utf-8", "replace"))
-        for module, names, local_names in parse_imports(f"import {clause}", language):
+        for module, names, local_names in language.imports.parse(f"import {clause}"):
             yield module, names, local_names, source.line_at(match.start())
 
 
@@ -130,18 +131,18 @@ def _parse_tag(tag: str, text: str, language: Language) -> tuple[str, str] | Non
     """Return (variable, type) of a tag; "" for the variable declared below, None for a tag without a type."""
     variable = RETURN_VALUE if tag.startswith("return") else ""
     is_parameter = tag in ("param", "arg")
-    if language.doc_tags == "jsdoc":
+    if language.documentation == "jsdoc":
         braced = _BRACED.match(text)
         name = _JS_PARAMETER.match(braced.group(2)) if braced is not None and is_parameter else None
         if braced is None or (is_parameter and name is None):
             return None
         return name.group(1) if name is not None else variable, _documented_class(braced.group(1))
-    if language.doc_tags == "phpdoc":
+    if language.documentation == "phpdoc":
         typed = _PHP_TYPE.match(text)
         if typed is None or (is_parameter and not typed.group(2)):
             return None
         return variable or typed.group(2) or "", _documented_class(typed.group(1))
-    if language.doc_tags == "yard":
+    if language.documentation == "yard":
         yard = _YARD_TYPE.match(text)
         if yard is None or (is_parameter and not (yard.group(1) or yard.group(3))):
             return None
@@ -198,13 +199,13 @@ def _declared_variable(code: bytes, before: bytes, language: Language) -> str:
         language: The language of the file.
     """
     match: re.Match[bytes] | None = None
-    if language.doc_tags == "jsdoc":
+    if language.documentation == "jsdoc":
         if code.startswith(b"("):
             cast = _CAST_TARGET.search(before)
             return (cast.group(1) or cast.group(2)).decode() if cast is not None else ""
         match = _JS_DECLARATION.match(code)
-    elif language.doc_tags == "phpdoc":
+    elif language.documentation == "phpdoc":
         match = _PHP_DECLARATION.match(code)
-    elif language.doc_tags == "luals":
+    elif language.documentation == "luals":
         match = _LUA_DECLARATION.match(code)
     return match.group(1).decode() if match is not None else ""

@@ -11,10 +11,8 @@ from bisect import bisect_left
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from promptls.index.syntax import doc_comments, names
-from promptls.index.syntax.definitions import scan_definitions
+from promptls.index.syntax import doc_comments
 from promptls.index.syntax.doc_types import documented_imports
-from promptls.index.syntax.imports import parse_imports
 from promptls.index.syntax.references import DeclarationCache, EncodedReferences, ReferenceCache, find_references
 from promptls.index.syntax.symbol_builder import (
     SINGLE_STATEMENT_KINDS,
@@ -33,9 +31,11 @@ from promptls.index.syntax.tree_sitter.grammar_queries import (
     run_queries,
 )
 from promptls.index.syntax.tree_sitter.source_text import SourceText
-from promptls.languages import Language
+from promptls.languages import Language, names
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, SPACE_KINDS, TITLED_KINDS, TYPE_KINDS
+from promptls.languages.visibility import Definition
 from promptls.model import Import, Span, Symbol
+from promptls.util.entry_points import service
 from promptls.util.text.truncate import truncate_words
 
 if TYPE_CHECKING:
@@ -49,18 +49,6 @@ _DECORATOR = re.compile(rb"@(?!interface\b)([A-Za-z_][\w.]*)|#!?\[(?:cfg_attr\([
 _MAX_DECORATORS = 6
 _MAX_HEAD_BYTES = 400
 """Bytes of a head that are searched for decorators."""
-
-_DUNDER_ALL = re.compile(rb"^__all__\s*(?::[^=\n]*)?\+?=\s*[\[(]([^\])]{0,20000})[\])]", re.MULTILINE)
-_STRING = re.compile(rb"[\"'](\w+)[\"']")
-_EXPORT_LIST = re.compile(rb"^[ \t]*export\s*(?:type\s*)?\{([^}]{0,20000})\}(?!\s*from)", re.MULTILINE)
-_EXPORT_DEFAULT = re.compile(rb"^[ \t]*export[ \t]+default[ \t]+([A-Za-z_$][\w$]*)[ \t]*;?[ \t]*$", re.MULTILINE)
-_COMMONJS_OBJECT = re.compile(rb"module\.exports\s*=\s*\{([^}]{0,20000})\}")
-_COMMONJS_NAME = re.compile(
-    rb"(?:module\.)?exports(?:\.(\w+))?\s*=\s*(?:(?:async\s+)?function\s*\*?\s*|class\s+)?([A-Za-z_$][\w$]*)?"
-)
-_EXPORTED_NAME = re.compile(rb"([A-Za-z_$][\w$]*)(?:\s*(?:as|:)\s*[A-Za-z_$][\w$]*)?")
-_NON_PUBLIC_KEYWORD = re.compile(r"\b(?:private|protected|fileprivate|internal)\b|(?:^|\s)#\w")
-_PUBLIC_KEYWORD = re.compile(r"\b(?:public|open|protected)\b")
 
 
 def cyclomatic_complexities(
@@ -106,34 +94,16 @@ def decorators(data: bytes, start: int, head: int, end: int, language: Language)
         data: The text of the file.
         start: First byte of the first line, attributes included.
         head: First byte of the signature.
-        end: Byte after the signature; decorators within it count too, except in Python.
+        end: Byte after the signature.
         language: The language of the file.
     """
-    if not language.has_decorators:
+    if not language.annotations:
         return []
-    text = data[start : head if language.name == "python" else min(end, head + _MAX_HEAD_BYTES)]
+    text = data[start : min(end, head + _MAX_HEAD_BYTES) if language.annotations == "in_head" else head]
     if b"@" not in text and b"#[" not in text:
         return []
     names = [(match.group(1) or match.group(2)).decode("utf-8", "replace") for match in _DECORATOR.finditer(text)]
     return [f"@{name}" for name in dict.fromkeys(names)][:_MAX_DECORATORS]
-
-
-def explicit_exports(source: SourceText, language: Language) -> frozenset[str] | None:
-    """Return the names in the export lists of a file, None if it has no such list."""
-    data = source.data
-    if language.visibility == "python":
-        if b"__all__" not in data:
-            return None
-        lists = _DUNDER_ALL.findall(data)
-        return frozenset(name.decode() for text in lists for name in _STRING.findall(text)) if lists else None
-    if language.visibility != "export" or b"export" not in data:
-        return None
-    names = [name for text in _EXPORT_LIST.findall(data) for name in _EXPORTED_NAME.findall(text)]
-    names += _EXPORT_DEFAULT.findall(data)
-    if b"exports" in data:
-        names += [name for text in _COMMONJS_OBJECT.findall(data) for name in _EXPORTED_NAME.findall(text)]
-        names += [name for pair in _COMMONJS_NAME.findall(data) for name in pair if name]
-    return frozenset(name.decode("utf-8", "replace") for name in names)
 
 
 def is_exported(
@@ -158,31 +128,8 @@ def is_exported(
         return True
     if parent is not None and (parent[0] in CALLABLE_KINDS or not parent[1]):
         return False
-    head = signature.partition("(")[0]
-    rule = language.visibility
-    if rule == "python":
-        if parent is None and exports is not None:
-            return name in exports
-        return not name.startswith("_") or (name.startswith("__") and name.endswith("__"))
-    if rule == "export":
-        if parent is None:
-            return signature.startswith("export") or (exports is not None and name in exports)
-        return not _NON_PUBLIC_KEYWORD.search(head)
-    if rule == "capitalized":
-        return name[:1].isupper()
-    if rule == "pub":
-        return signature.startswith("pub") or (parent is not None and parent[0] == "trait")
-    if rule == "public":
-        return bool(_PUBLIC_KEYWORD.search(head)) or (parent is not None and parent[0] in ("interface", "enum"))
-    if rule == "not_private":
-        return not _NON_PUBLIC_KEYWORD.search(head)
-    if rule == "not_static":
-        return not signature.startswith("static ")
-    if rule == "not_defp":
-        return not signature.startswith(("defp ", "defmacrop "))
-    if rule == "no_underscore":
-        return not name.startswith("_")
-    return True
+    parent_kind = parent[0] if parent is not None else ""
+    return language.visibility.is_exported(Definition(name, signature, parent_kind, exports))
 
 
 MAX_SYMBOLS = 20_000
@@ -258,14 +205,20 @@ def extract_outline(
     captures = run_queries(source, tree, queries, language, cache.captures if cache is not None else None)
     for other in embedded:
         captures.add(other, 0)
-    captures.definitions += scan_definitions(source, language)
+    captures.definitions += _scan_definitions(source, language)
     return _outline_of(source, captures, language, cache)
+
+
+def _scan_definitions(source: SourceText, language: Language) -> list[SymbolDraft]:
+    """Return the drafts of the definitions that the scanner of a language finds; none without a scanner."""
+    scan = service(f"scan-{language.scanner}") if language.scanner else None
+    return scan(source, language) if scan is not None else []
 
 
 def scan_outline(source: SourceText, language: Language) -> ExtractedOutline:
     """Extract the symbols that the scanner of a language finds in the text, without a grammar."""
     captures = Captures()
-    captures.definitions = scan_definitions(source, language)
+    captures.definitions = _scan_definitions(source, language)
     return _outline_of(source, captures, language, None)
 
 
@@ -291,7 +244,8 @@ def _outline_of(
         sorted(captures.positions.get("branch", ())),
     )
     traits = _traits(nested, captures.positions)
-    exports = explicit_exports(source, language)
+    exported_names = language.visibility.exports
+    exports = exported_names(source.data) if exported_names is not None else None
     for index, draft in enumerate(nested):
         parent = outline.symbols[draft.parent] if draft.parent >= 0 else None
         inputs = _SymbolInputs(source, draft, language, parent, complexities[index], traits.get(index, ()), exports)
@@ -318,7 +272,7 @@ def _extract_imports(source: SourceText, captures: Captures, language: Language)
     for start, end in sorted(captures.imports, key=lambda statement: (statement[0], -statement[1])):
         if end <= covered:
             continue  # a call within a declaration whose import is already known
-        for parsed in parse_imports(source.text(start, end), language):
+        for parsed in language.imports.parse(source.text(start, end).strip()) if language.imports is not None else ():
             imports.append(Import(parsed.module, parsed.names, source.line_at(start), parsed.local_names))
             starts.append(start)
             covered = end
@@ -397,6 +351,11 @@ def _is_named_by(constant: SymbolDraft, function: SymbolDraft) -> bool:
     )
 
 
+def _names_method(name: str, separators: tuple[str, ...]) -> bool:
+    """Return whether a qualified name of a function is that of a method: "A::b" in C++, "A:b" in Lua."""
+    return any(separator in name for separator in separators if ":" in separator)
+
+
 def _set_name(draft: SymbolDraft, parent: SymbolDraft | None, language: Language) -> None:
     """Set the name, qualified name and final kind from the name as written and the parent."""
     kind = draft.kind
@@ -417,7 +376,7 @@ def _set_name(draft: SymbolDraft, parent: SymbolDraft | None, language: Language
             (parent is not None and parent.kind in TYPE_KINDS)
             or (
                 len(path) > 1
-                and (language.assignment_defines_method or (":" in draft.name_text and language.name != "julia"))
+                and (language.assignment_defines_method or _names_method(draft.name_text, language.name_separators))
             )
         ):
             kind = "method"

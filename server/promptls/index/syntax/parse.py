@@ -103,7 +103,7 @@ def parse_source(
     if not definition.pack_grammar and not definition.legacy_grammar:
         return parse_as_text(text, language)
     source = SourceText(text, definition.mask)
-    problem = unparsable_reason(source.data, definition)
+    problem = unparsable_reason(source.data)
     if problem:
         return parse_as_text(text, language, problem)
     from promptls.index.syntax.tree_sitter.grammar_queries import compiled_queries

@@ -74,7 +74,7 @@ def find_matches(
     if compiled is None:
         return None
     source = SourceText(text, "" if definition.mask in ("c", "cpp") else definition.mask)
-    if unparsable_reason(source.data, definition):
+    if unparsable_reason(source.data):
         return []
     grammar, query, pattern_node, pattern_code = compiled
     root = _parse_root(grammar, source.code, timeout_s)

@@ -15,6 +15,7 @@ from promptls.index.syntax import doc_comments
 from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import Language
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS
+from promptls.languages.language import NAMED_AFTER_TYPE
 from promptls.util.text.truncate import truncate_words
 
 if TYPE_CHECKING:
@@ -33,12 +34,16 @@ _MAX_DECLARATOR_DEPTH = 20
 _NAME_NODES = frozenset(
     {"identifier", "field_identifier", "type_identifier", "qualified_identifier", "destructor_name"}
 )
+_NAMELESS_NODES = frozenset(
+    {"argument_list", "field_expression", "macrocall_expression", "parenthesized_expression", "tuple_expression"}
+)
 _OPERATOR_NODES = frozenset({"operator_name", "operator_cast"})
 
 _STRING = r""""(?:\\.|[^"\\])*"|`[^`]*`"""
 _BRACKETS = r"[()\[\]{},]|(?<=\w)<|(?<![\s=-])>"
-_TOKENS = re.compile(rf"""{_STRING}|'(?:\\.|[^'\\])*'|{_BRACKETS}""")
-_TOKENS_WITH_LIFETIMES = re.compile(rf"{_STRING}|{_BRACKETS}")
+_TOKENS = re.compile(rf"""{_STRING}|(?:(?<=[=(])|(?<== ))'(?:\\.|[^'\\])*'|'(?:\\.|[^'\\])'|{_BRACKETS}""")
+"""Strings and brackets. A longer text in apostrophes is a string only after "=" or "(": elsewhere, as in Rust's
+`<'a, 'b>`, an apostrophe begins a lifetime."""
 
 _HASH_COMMENT = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|#[^\n]*""")
 _SLASH_COMMENT = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|//[^\n]*|/\*.*?\*/""", re.DOTALL)
@@ -49,11 +54,18 @@ _ANNOTATIONS = re.compile(
 _BRACKET_SPACING = (("( ", "("), (", )", ")"), (" )", ")"), ("[ ", "["), (", ]", "]"), (" ]", "]"))
 
 
-def declared_name(node: Node) -> Node:
-    """Return the innermost name of a C declarator: "get" for "*(*get(int))(int)"."""
+def declared_name(node: Node) -> Node | None:
+    """Return the name in a C declarator, or in the head of a Julia function; None if it has none.
+
+    It is "get" for "*(*get(int))(int)", and "f" for "f(x)::Int where T".
+    """
     for _ in range(_MAX_DECLARATOR_DEPTH):
         if node.type in _NAME_NODES or node.type in _OPERATOR_NODES:
             break
+        if node.type == "call_expression":
+            return node.child(0)
+        if node.type in _NAMELESS_NODES:
+            return None
         inner = node.child_by_field_name("declarator")
         if inner is None:
             inner = node.named_child(0) if node.named_child_count else None
@@ -61,17 +73,6 @@ def declared_name(node: Node) -> Node:
             break
         node = inner
     return node
-
-
-def julia_name(node: Node) -> Node | None:
-    """Return the name in the head of a Julia function: "f" for "f(x)::Int where T"; None if it has none."""
-    for _ in range(_MAX_DECLARATOR_DEPTH):
-        if node.type == "call_expression":
-            return node.child(0)
-        if node.type not in ("where_expression", "typed_expression") or not node.named_child_count:
-            break
-        node = node.named_children[0]
-    return node if node.type == "identifier" else None
 
 
 def is_constructor(name_path: list[str], owner: str, language: Language) -> bool:
@@ -82,7 +83,7 @@ def is_constructor(name_path: list[str], owner: str, language: Language) -> bool
         owner: Qualified name of the enclosing definition, "" at top level.
         language: The language of the file.
     """
-    if language.constructor_named_after_type:
+    if language.constructor == NAMED_AFTER_TYPE:
         type_name = name_path[-2] if len(name_path) > 1 else owner.rpartition(".")[2]
         return name_path[-1] == type_name
     return name_path[-1] == language.constructor
@@ -109,7 +110,7 @@ def signature_between(source: SourceText, start: int, end: int, language: Langua
     text = source.text(start, min(end, start + _MAX_HEAD_BYTES))
     if not multiline:
         text = text.strip()
-        if text[:1] in "@[#" and language.strips_annotations:
+        if text[:1] in "@[#" and language.annotations:
             text = _ANNOTATIONS.sub("", text, count=1)
         text = text.partition("\n")[0]
     if "#" in text and "#" in language.line_comments:
@@ -119,7 +120,7 @@ def signature_between(source: SourceText, start: int, end: int, language: Langua
     elif "//" in language.line_comments and ("//" in text or "/*" in text):
         text = _SLASH_COMMENT.sub(r"\1", text)
     text = " ".join(text.split())
-    if text[:1] in "@[#" and language.strips_annotations:
+    if text[:1] in "@[#" and language.annotations:
         text = _ANNOTATIONS.sub("", text, count=1)
     for spaced, compact in _BRACKET_SPACING:
         text = text.replace(spaced, compact)
@@ -129,15 +130,14 @@ def signature_between(source: SourceText, start: int, end: int, language: Langua
     text = text.removesuffix(" do").removesuffix(" where").removesuffix(" is")
     if len(text) <= MAX_SIGNATURE_CHARS:
         return text
-    return truncate_words(_with_fewer_parameters(text, language), MAX_SIGNATURE_CHARS)
+    return truncate_words(_with_fewer_parameters(text), MAX_SIGNATURE_CHARS)
 
 
-def _with_fewer_parameters(text: str, language: Language) -> str:
+def _with_fewer_parameters(text: str) -> str:
     """Leave out the last parameters of a long signature, so that the return type after them still fits."""
     depth, start, longest = 0, 0, (0, 0)
     commas: list[int] = []
-    tokens = (_TOKENS_WITH_LIFETIMES if language.has_lifetimes else _TOKENS).finditer(text)
-    for position, token in ((match.start(), match.group()) for match in tokens):
+    for position, token in ((match.start(), match.group()) for match in _TOKENS.finditer(text)):
         if token in "([{<":
             depth += 1
             start = position if depth == 1 else start
@@ -288,11 +288,10 @@ def draft_from_match(
     draft.name_starts = tuple([node.start_byte for node in captures.get("name", ())])
     name = captures["name"][0] if "name" in captures else None
     if name is None and "declarator" in captures:
-        find_name = julia_name if language.name == "julia" else declared_name
-        name = find_name(captures["declarator"][0])
+        name = declared_name(captures["declarator"][0])
         if name is None:
             draft.kind = ""
-        elif language.name == "julia":  # the head of a definition has the form of a call
+        elif name.type != "qualified_identifier":  # which begins with a reference to the owner
             draft.name_starts = (name.start_byte,)
     draft.name_text = source.text(name.start_byte, name.end_byte) if name is not None else ""
     if name is not None and name.type == "simple_symbol":
@@ -316,13 +315,14 @@ def draft_from_match(
         draft.doc = doc_comments.first_paragraph(data[start:end])
         if start == draft.start:
             draft.head = end
-    elif draft.body is not None and language.docstrings:
-        read = doc_comments.docstring if language.docstrings == "string" else doc_comments.doc_attribute
-        draft.doc = read(data, draft.body[0], draft.body[1])
+    elif draft.body is not None and language.documentation == "docstring":
+        draft.doc = doc_comments.docstring(data, draft.body[0], draft.body[1])
+    elif draft.body is not None and language.documentation == "attribute":
+        draft.doc = doc_comments.doc_attribute(data, draft.body[0], draft.body[1])
     draft.shares_declaration = "head" in captures
     if draft.shares_declaration:
         draft.head = captures["head"][0].start_byte
-        if role == "variable" and language.family == "c" and data.startswith(b"extern", draft.head):
+        if role == "variable" and data.startswith(b"extern", draft.head):
             return None  # a declaration
     draft.trailing_body = "tail" in captures
     if draft.trailing_body:
@@ -344,9 +344,9 @@ def _kind_of_call(
     function = ("@" if source.data[start] == ord("@") else "") + source.text(callee.start_byte, callee.end_byte)
     if role == "member":
         return language.member_calls.get(function, "")
-    if function in language.test_calls:
-        return "test" if "name" in captures and captures["name"] != [callee] else ""
     kind = language.definition_calls.get(function, "")
+    if kind == "test" and captures.get("name") == [callee]:
+        return ""
     return kind if kind == "impl" or "name" in captures else ""
 
 
@@ -386,7 +386,7 @@ def finish_drafts(
         wrapper = wrappers.get(draft.node)
         while wrapper is not None:
             draft.start, draft.end = min(draft.start, wrapper[0]), max(draft.end, wrapper[1])
-            if language.name != "python":  # only decorators wrap there, and they are not part of the signature
+            if language.annotations != "before_head":  # else decorators wrap, which are not part of the signature
                 draft.head = draft.start
             wrapper = wrappers.get(wrapper)
         if draft.trailing_body and draft.body is not None:

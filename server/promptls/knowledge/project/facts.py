@@ -80,6 +80,8 @@ def find_library(ecosystem: str, dependency: str) -> Library | None:
     return found
 
 
+# ---- facts
+
 MAX_FRAMEWORKS = 10
 """Maximum number of frameworks; this and the following limits keep the architecture section short."""
 MAX_LIBRARIES = 25

@@ -49,6 +49,8 @@ def is_prose_path(label: str) -> bool:
     return extension in _PROSE_EXTENSIONS if dot and stem else name in _PROSE_NAMES
 
 
+# ---- layers
+
 CORE = "Core"
 TEST = "Test"
 

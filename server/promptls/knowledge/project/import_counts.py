@@ -9,12 +9,13 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 
 from msgspec import Struct
 
-from promptls.languages import ECMASCRIPT, LANGUAGES, names_where
+from promptls.languages import ECMASCRIPT, Language, PathImports, names_where
+from promptls.languages.c_family import STANDARD_HEADERS
 from promptls.model import Import
 
 MAX_IMPORTS = 300
@@ -24,9 +25,22 @@ MAX_NAMES = 50
 _MAX_TAIL_SEGMENTS = 4
 """Maximum number of trailing path segments by which files in other folders are found."""
 _INDEX_STEMS = ("index", "__init__", "mod")
-_PATH_IMPORTS = names_where(lambda language: language.imports_are_paths)
-_STANDARD_HEADERS = LANGUAGES["c"].standard_headers
 _SEPARATORS = re.compile(r"::|[.\\/]")
+
+
+def _imports_paths(language: Language) -> bool:
+    """Return whether imports are file paths, among other things."""
+    resolution = language.imports.resolution if language.imports is not None else ""
+    return isinstance(resolution, PathImports) or resolution in ("c", "dart", "julia", "php", "ruby", "zig")
+
+
+def _imports_from_anywhere(language: Language) -> bool:
+    """Return whether a file of any folder can be imported by its name."""
+    resolution = language.imports.resolution if language.imports is not None else ""
+    return resolution == "c" or (isinstance(resolution, PathImports) and resolution.anywhere)
+
+
+_PATH_IMPORTS, _IMPORTS_FROM_ANYWHERE = names_where(_imports_paths), names_where(_imports_from_anywhere)
 
 
 class PathTables(Struct, frozen=True):
@@ -91,6 +105,9 @@ def _module_paths(stem: str, name: str, packages: set[str]) -> Iterator[str]:
         yield stem
 
 
+_Finder = Callable[[PathTables, str, Import, Mapping[str, str]], Iterator[str]]
+"""Yields the targets of an import, given the name of its file and the folders of Go modules."""
+
 ImportCache = dict[tuple[str, str, str, tuple[str, ...]], frozenset[str]]
 """Resolved imports for one `PathTables`; the files of a folder have many imports in common."""
 
@@ -114,49 +131,53 @@ def resolve_imports(
         cache: Resolved imports for the same tables.
     """
     targets: set[str] = set()
-    folder = posixpath.dirname(name)
-    if language == "rust":
-        scope = name
-    elif language == "python" and posixpath.join(folder, "__init__.py") in tables.exact:
-        scope = "\0"  # absolute imports do not depend on the package
-    else:
-        scope = folder
+    find: _Finder = _FINDERS.get(language) or partial(_other_targets, language=language)
+    scope_of = _SCOPES.get(language, _folder_scope)
     for imported in islice(imports, MAX_IMPORTS):
-        key = (
-            language,
-            folder if scope == "\0" and imported.module.startswith(".") else scope,
-            imported.module,
-            imported.names,
-        )
+        key = (language, scope_of(tables, name, imported.module), imported.module, imported.names)
         cached = cache.get(key)
         if cached is None:
-            cached = cache[key] = frozenset(_targets(tables, name, language, imported, go_modules))
+            cached = cache[key] = frozenset(find(tables, name, imported, go_modules))
         targets |= cached
     targets.discard(name)
     return frozenset(targets)
 
 
-def _targets(
-    tables: PathTables, name: str, language: str, imported: Import, go_modules: Mapping[str, str]
-) -> Iterator[str]:
+def _folder_scope(tables: PathTables, name: str, module: str) -> str:
+    return posixpath.dirname(name)
+
+
+def _python_scope(tables: PathTables, name: str, module: str) -> str:
     folder = posixpath.dirname(name)
-    names = [n for n in imported.names[:MAX_NAMES] if n != "*"] or [""]
-    if language == "python":
-        yield from _python_targets(tables, folder, imported.module, names)
-    elif language in ECMASCRIPT:
-        yield from _first_match(tables.exact, _script_paths(folder, imported.module))
-    elif language == "go":
-        for module, top in go_modules.items():
-            if imported.module == module or imported.module.startswith(module + "/"):
-                yield from _first_match(
-                    tables.go_folders, [posixpath.join(top, imported.module[len(module) + 1 :]).rstrip("/")]
-                )
-    elif language == "rust":
-        for used in names:
-            yield from _first_match(tables.exact, _rust_paths(name, imported.module, used))
-    else:
-        for used in names:
-            yield from _other_targets(tables, folder, language, imported.module, used)
+    is_packaged = posixpath.join(folder, "__init__.py") in tables.exact
+    return "\0" if is_packaged and not module.startswith(".") else folder
+
+
+_SCOPES: dict[str, Callable[[PathTables, str, str], str]] = {
+    "python": _python_scope,
+    "rust": lambda tables, name, module: name,
+}
+"""What the targets of an import depend on, apart from the import; elsewhere the folder of the file."""
+
+
+def _imported_names(imported: Import) -> list[str]:
+    return [name for name in imported.names[:MAX_NAMES] if name != "*"] or [""]
+
+
+def _go_targets(tables: PathTables, name: str, imported: Import, go_modules: Mapping[str, str]) -> Iterator[str]:
+    for module, top in go_modules.items():
+        if imported.module == module or imported.module.startswith(module + "/"):
+            folder = posixpath.join(top, imported.module[len(module) + 1 :]).rstrip("/")
+            yield from _first_match(tables.go_folders, [folder])
+
+
+def _rust_targets(tables: PathTables, name: str, imported: Import, go_modules: Mapping[str, str]) -> Iterator[str]:
+    for used in _imported_names(imported):
+        yield from _first_match(tables.exact, _rust_paths(name, imported.module, used))
+
+
+def _script_targets(tables: PathTables, name: str, imported: Import, go_modules: Mapping[str, str]) -> Iterator[str]:
+    yield from _first_match(tables.exact, _script_paths(posixpath.dirname(name), imported.module))
 
 
 def _first_match(table: Mapping[str, str], keys: Iterable[str]) -> Iterator[str]:
@@ -166,7 +187,8 @@ def _first_match(table: Mapping[str, str], keys: Iterable[str]) -> Iterator[str]
         yield target
 
 
-def _python_targets(tables: PathTables, folder: str, module: str, names: list[str]) -> Iterator[str]:
+def _python_targets(tables: PathTables, name: str, imported: Import, go_modules: Mapping[str, str]) -> Iterator[str]:
+    folder, module, names = posixpath.dirname(name), imported.module, _imported_names(imported)
     rest = module.lstrip(".")
     dots = len(module) - len(rest)
     path = rest.replace(".", "/")
@@ -219,14 +241,21 @@ def _rust_paths(name: str, module: str, used: str) -> Iterator[str]:
     yield base_path
 
 
-def _other_targets(tables: PathTables, folder: str, language: str, module: str, used: str) -> Iterator[str]:
+def _other_targets(
+    tables: PathTables, name: str, imported: Import, go_modules: Mapping[str, str], language: str
+) -> Iterator[str]:
+    for used in _imported_names(imported):
+        yield from _other_target(tables, posixpath.dirname(name), language, imported.module, used)
+
+
+def _other_target(tables: PathTables, folder: str, language: str, module: str, used: str) -> Iterator[str]:
     if language in _PATH_IMPORTS and "\\" not in module:
         path = module.partition("/")[2] if module.startswith("package:") else module
         relative = posixpath.normpath(posixpath.join(folder, path))
         siblings = [] if language == "ruby" and not path.startswith(".") else [relative]
         targets = list(_first_match(tables.exact, [*siblings, f"lib/{path}", f"include/{path}", f"src/{path}"]))
         if targets or "/" not in path:
-            by_tail = language in ("c", "cpp", "proto") and path not in _STANDARD_HEADERS
+            by_tail = language in _IMPORTS_FROM_ANYWHERE and path not in STANDARD_HEADERS
             yield from targets or _first_match(tables.tails(), [path] if by_tail else [])
             return
         yield from _first_match(tables.tails(), ["/".join(path.split("/")[-_MAX_TAIL_SEGMENTS:])])
@@ -238,3 +267,11 @@ def _other_targets(tables: PathTables, folder: str, language: str, module: str, 
             if targets:
                 yield from targets
                 return
+
+
+_FINDERS: dict[str, _Finder] = {
+    "python": _python_targets,
+    "go": _go_targets,
+    "rust": _rust_targets,
+    **dict.fromkeys(ECMASCRIPT, _script_targets),
+}

@@ -125,6 +125,8 @@ def _imported_names(imported: Import) -> Iterable[str]:
     return imported.local_names or imported.names or (re.split(r"[./:]", imported.module)[-1],)
 
 
+# ---- index
+
 MAX_SYNC_FILES = 8_000
 """Workspace size in files up to which a request waits for a complete update, about 200 ms after added files."""
 MAX_CHANGED_PER_REQUEST = 200

@@ -14,6 +14,7 @@ from promptls.knowledge.project.file_kind import layer_of
 from promptls.knowledge.project.folder_tree import TreeFolder
 from promptls.knowledge.project.readme import is_readme, read_purpose, read_summary, readme_order
 from promptls.model import Root, SectionEntry
+from promptls.util.text.plural import plural
 
 SOURCE = "project"
 MAX_ROOTS = 4
@@ -73,7 +74,7 @@ def project_entries(facts: Sequence[ProjectFacts]) -> tuple[SectionEntry, ...]:
 
 
 def _tree_line(folder: TreeFolder) -> str:
-    what = f"{'  ' * folder.depth}- {folder.path or '.'}/ ({_pluralize(folder.files, 'file')})"
+    what = f"{'  ' * folder.depth}- {folder.path or '.'}/ ({plural(folder.files, 'file')})"
     details = [folder.purpose, ", ".join(folder.names)]
     details += [f"{folder.omitted} more folders"] if folder.omitted else []
     return _with_detail(what, "; ".join(filter(None, details)))
@@ -115,7 +116,7 @@ def _root_entries(
         "layers": _layer_list(facts, files),
         "hubs": _bullet_list("Files that many others import", [f"{h.label} ({h.importers} files)" for h in facts.hubs]),
         "folders": _bullet_list(
-            "Folders", [_with_detail(f"{o.name}/ ({_pluralize(o.files, 'file')})", o.role) for o in facts.folders]
+            "Folders", [_with_detail(f"{o.name}/ ({plural(o.files, 'file')})", o.role) for o in facts.folders]
         ),
         "commands": _bullet_list(
             "Commands",
@@ -138,7 +139,7 @@ def _summary(facts: ProjectFacts) -> str:
     if facts.frameworks:
         lines.append(f"Frameworks: {', '.join(f'{used.label} ({used.role})' for used in facts.frameworks)}")
     if facts.files:
-        lines.append(f"Size: {_pluralize(facts.files, 'file')}, {_pluralize(facts.lines, 'line')}")
+        lines.append(f"Size: {plural(facts.files, 'file')}, {plural(facts.lines, 'line')}")
     return "\n".join(lines) if len(lines) > 1 or facts.description else ""
 
 
@@ -150,9 +151,7 @@ def _layer_list(facts: ProjectFacts, files: Sequence[str]) -> str:
     if len(facts.layers) < 2:
         return ""
     lines = [
-        _with_detail(
-            f"{layer.name} ({_pluralize(layer.files, 'file')})", ", ".join(f"{o}/" for o in layer.folders if o)
-        )
+        _with_detail(f"{layer.name} ({plural(layer.files, 'file')})", ", ".join(f"{o}/" for o in layer.folders if o))
         for layer in facts.layers
     ]
     base = facts.root.rstrip("/") + "/"
@@ -178,9 +177,7 @@ def _with_detail(what: str, about: str) -> str:
     return f"{what}: {about}" if about else what
 
 
-def _pluralize(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
-
+# ---- overview
 
 OVERVIEW_WORDS = (
     "overview",

@@ -160,7 +160,7 @@ def _related_outcome(
 
 def _counted_outcome(mention: Mention, items: Sequence[Item], count: int, noun: str) -> MentionOutcome:
     if not items:
-        return unresolved(mention, f"{full_argument(mention)} has no {noun}s {_LIMITATION}.")
+        return unresolved(mention, f"No {noun}s of {full_argument(mention)} found {_LIMITATION}.")
     counted = plural(count, noun)
     some = f"The first {len(items)} of {counted}" if count > len(items) else counted
     return included(mention, items, f"{some} {_LIMITATION}.")

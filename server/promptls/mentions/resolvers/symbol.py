@@ -342,21 +342,21 @@ def _with_occurrences(
 _SEPARATORS = {"::", ".", "#", "?.", "!."} | {
     separator
     for language in LANGUAGES.values()
-    for separator in (*language.name_separators, *(("->", "\\") if language.arrow_members else ()))
+    for separator in (*language.name_separators, *(o for o in language.member_operators if o in ("->", "\\")))
 }
 _NAME_SEPARATOR = re.compile("|".join(re.escape(separator) for separator in sorted(_SEPARATORS, key=len, reverse=True)))
 
-_ROOT_NAMES = frozenset(name for language in LANGUAGES.values() for name in language.root_names)
+_ROOT_NAMES = frozenset(name for language in LANGUAGES.values() for name in language.name_marks.roots)
 _RECEIVERS = SELF_NAMES | SUPER_NAMES | {name for language in LANGUAGES.values() for name in language.self_names}
 
 _SUFFIXES = {
-    re.compile(f"(?:{language.name_suffix})$"): frozenset({name})
+    re.compile(f"(?:{language.name_marks.suffix})$"): frozenset({name})
     for name, language in LANGUAGES.items()
-    if language.name_suffix
+    if language.name_marks.suffix
 }
 """Suffix → languages that write it."""
 
-_PREFIXES = sorted({prefix for language in LANGUAGES.values() for prefix in language.name_prefixes}, key=len)
+_PREFIXES = sorted({prefix for language in LANGUAGES.values() for prefix in language.name_marks.prefixes}, key=len)
 _OPERATOR = re.compile(r"operator\s*(?=[^\w\s])")
 _POINTER = "*& "
 _GROUP_OPENERS = "<([{"

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from promptls.prompt.sanitize.findings import Finding
 from promptls.prompt.sanitize.injections import (
     find_injections,
     message_warnings,
 )
 from promptls.prompt.sanitize.invisible import escape_invisible, header_text, invisible_characters, one_line
 from promptls.prompt.sanitize.place import is_secret_file, origin_of
-from promptls.prompt.sanitize.secrets import is_diff, redact
+from promptls.prompt.sanitize.secrets import Finding, is_diff, redact
 
 __all__ = [
     "CleanText",

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
-from promptls.prompt.sanitize.findings import Finding
 from promptls.prompt.sanitize.invisible import escape_invisible, strip_invisible
+from promptls.prompt.sanitize.secrets import Finding
 
 _GAP = r"[\s#*/>\"']+"  # the words of a sentence may be on two lines of a comment
 _PREVIOUS = (

@@ -1,9 +1,8 @@
 """Redaction of secrets: recognized by shape, by the name before a value, or by the file.
 
 `redact` replaces a secret by a named marker; the number of lines stays.  A token has the shape that its issuer
-documents (token_patterns.py).  In a secret file such as .env, everything but names is redacted (file_values.py).
-Elsewhere a value is a secret by its name and what it is (assignments.py, siblings.py), or by the syntax around it
-(credentials.py).
+documents, and a password is in the syntax of a program (credentials.py).  Elsewhere a value is a secret by its name and
+what it is (named_values.py), or by the format of its file (formats.py).
 """
 
 from __future__ import annotations
@@ -11,23 +10,25 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from promptls.prompt.sanitize.detectors.assignments import find_named_values
-from promptls.prompt.sanitize.detectors.columns import find_column_values
-from promptls.prompt.sanitize.detectors.credentials import find_credentials
-from promptls.prompt.sanitize.detectors.file_values import find_file_values
-from promptls.prompt.sanitize.detectors.logins import find_logins
-from promptls.prompt.sanitize.detectors.manifests import find_manifest_values
-from promptls.prompt.sanitize.detectors.private_keys import find_private_keys
-from promptls.prompt.sanitize.detectors.siblings import find_sibling_values
-from promptls.prompt.sanitize.detectors.token_patterns import MIN_TOKEN_CHARACTERS, find_tokens
-from promptls.prompt.sanitize.findings import Finding
-from promptls.prompt.sanitize.place import Place, is_secret_file, place_of
-from promptls.prompt.sanitize.rule_index import searchable
+from msgspec import Struct
 
+from promptls.prompt.sanitize.credentials import find_credentials, find_logins
+from promptls.prompt.sanitize.formats import find_file_values, find_manifest_values, find_private_keys
+from promptls.prompt.sanitize.named_values import find_column_values, find_named_values, find_sibling_values
+from promptls.prompt.sanitize.place import Place, is_secret_file, place_of
+from promptls.prompt.sanitize.rules import Secret, source_of
+
+MIN_TOKEN_CHARACTERS = 20
+"""Length of the shortest token in characters; few names of symbols are longer."""
 _HUNK = re.compile(r"(?m)^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 
-Secret = tuple[int, int, str]
-"""Start, end and name of a secret in a text."""
+
+class Finding(Struct, frozen=True, order=True):
+    """A redacted secret, an escaped character or a reported injection."""
+
+    line: int  # 0-based
+    name: str  # "github token", "bidi control", "role tag", …
+    secret: bool  # whether it was redacted
 
 
 def redact(text: str, path: str = "", *, is_file: bool = False) -> tuple[str, list[Finding]]:
@@ -48,18 +49,11 @@ def redact(text: str, path: str = "", *, is_file: bool = False) -> tuple[str, li
 
 
 def _secrets_of(text: str, place: Place) -> list[Secret]:
-    secrets: list[Secret] = []
+    source = source_of(text, place)
+    searches = (find_credentials, find_named_values, find_sibling_values, find_column_values, find_logins)
+    secrets = [secret for search in searches for secret in search(source)]
     if "PRIVATE KEY" in text:
         secrets += find_private_keys(text)
-    ascii_text = searchable(text)
-    secrets += find_tokens(text, ascii_text)
-    lower = _lower_case(text)
-    secrets += find_credentials(text, lower, ascii_text, place)
-    secrets += find_named_values(text, ascii_text, place)
-    secrets += find_column_values(text, ascii_text, place)
-    secrets += find_logins(text, ascii_text, place)
-    if "value" in lower or "<string>" in text:
-        secrets += find_sibling_values(text, ascii_text, place)
     if "Secret" in text and "kind" in text:
         secrets += find_manifest_values(text)
     return secrets
@@ -96,14 +90,6 @@ def _secrets_of_versions(text: str, place: Place) -> list[Secret]:
             first, last = (bisect_right(starts, offset) - 1 for offset in (start, end - 1))
             secrets.append((start + moved[first], end + moved[last], name))
     return secrets
-
-
-def _lower_case(text: str) -> str:
-    """Return a text in lower case that has the same offsets."""
-    lower = text.lower()
-    if len(lower) != len(text):  # some letters have two characters in lower case
-        lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
-    return lower
 
 
 def _merge(secrets: list[Secret]) -> list[Secret]:

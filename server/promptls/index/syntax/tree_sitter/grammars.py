@@ -15,7 +15,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from promptls.languages import LANGUAGES, Language
+from promptls.languages import LANGUAGES
 from promptls.util.text.long_lines import is_minified
 
 if TYPE_CHECKING:
@@ -134,10 +134,11 @@ _GENERATED_BYTES = 50_000
 _NO_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
 _DEPTH_CHANGE = {**dict.fromkeys(b"([{", 1), **dict.fromkeys(b")]}", -1)}
 _BLOCK_MARKERS = re.compile(rb"^[ \t]*(?:>[ \t]*|(?:[-*+?:]|\d{1,9}[.)])[ \t]+){60}", re.MULTILINE)
+"""Nested blocks opened in one line, which overflow the scanners of Markdown and YAML: "> - - - …"."""
 _INDENT = re.compile(rb"^([ \t]*)\S", re.MULTILINE)
 
 
-def unparsable_reason(data: bytes, language: Language) -> str:
+def unparsable_reason(data: bytes) -> str:
     r"""Return the reason why a text with "\n" line ends is not parsed; "" if it can be parsed."""
     if b"\0" in data:
         return "it holds NUL characters"
@@ -147,11 +148,7 @@ def unparsable_reason(data: bytes, language: Language) -> str:
         and is_minified(data.decode("utf-8", "replace"))
     ):
         return "its lines are too long to be written by hand"
-    if (
-        _exceeds_open_brackets(data)
-        or _exceeds_open_indents(data)
-        or (language.nests_in_one_line and _BLOCK_MARKERS.search(data))
-    ):
+    if _exceeds_open_brackets(data) or _exceeds_open_indents(data) or _BLOCK_MARKERS.search(data):
         return "it is nested too deeply"
     return ""
 

@@ -1,1 +1,0 @@
-"""Detectors of secrets: by shape, by the name before a value, by the syntax around it, and by the file."""
