@@ -155,17 +155,32 @@ class A {
 }
 """
     found = listed(text, tmp_path, ["A.java:A.read"])
-    assert [line for line in found.text.split("\n") if "read" in line] == ["1 2, 4 method read ×2"]
+    assert [line for line in found.text.split("\n") if "read" in line] == ["1 2, 4 .read ×2"]
     assert len(found.regions[0].spans) == 2
 
 
-def test_definitions_of_one_name_in_several_classes_are_one_line(tmp_path: Path) -> None:
+def test_definitions_of_one_name_in_several_classes_can_be_chosen_one_by_one(tmp_path: Path) -> None:
     text = "-- shapes.py --\n" + "\n".join(
-        f"class {name}:\n    def area(self):\n        return {i}\n"
-        for i, name in enumerate(("Circle", "Square", "Line"))
+        f"class {name}:\n    def area(self):\n        return {i}\n" for i, name in enumerate(("Circle", "Square"))
     )
-    found = listed(text, tmp_path, [f"shapes.py:{name}.area" for name in ("Circle", "Square", "Line")])
-    assert found.text == "shapes.py\n1 2-3, 6-7, 10-11 method area in Circle, Square, Line"
+    found = listed(text, tmp_path, [f"shapes.py:{name}.area" for name in ("Circle", "Square")])
+    assert found.text == "shapes.py\n1 2-3 method Circle.area | return 0\n2 6-7 method Square.area | return 1"
+
+
+def test_signature_is_the_note_if_the_documentation_repeats_the_name(tmp_path: Path) -> None:
+    text = """
+-- a.py --
+class Pool:
+    def set_idle_timeout(self, seconds):
+        '''Set the idle timeout.'''
+        self.timeout = seconds
+
+    def set_lifetime(self, minutes):
+        '''{@inheritDoc}'''
+        self.lifetime = minutes
+"""
+    found = listed(text, tmp_path, ["a.py:Pool.set_idle_timeout", "a.py:Pool.set_lifetime"])
+    assert found.text == "a.py\n1 2-4 method Pool.set_idle_timeout(seconds)\n2 6-8 .set_lifetime(minutes)"
 
 
 def test_copies_of_a_file_are_named_in_one_line(tmp_path: Path) -> None:

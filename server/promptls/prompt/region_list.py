@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.graph.nodes import first_sentence, parameter_names
-from promptls.index import SourceReader
+from promptls.index import SourceReader, tokenize
 from promptls.knowledge.project.file_kind import is_peripheral, is_prose_path, is_test_path
 from promptls.languages.kinds import CALLABLE_KINDS, SPACE_KINDS, TITLED_KINDS
 from promptls.model import AnyOutline, Chunk, FileText, Item, Span, Symbol
@@ -29,8 +29,8 @@ from promptls.retrieval.query import Query
 from promptls.util.lru import GenerationalCache
 from promptls.util.text.plural import plural
 
-LIST_BUDGET = 1900
-"""Default size of a list in tokens: about 100 regions, among which are three quarters of what a question needs."""
+LIST_BUDGET = 2200
+"""Default size of a list in tokens as estimated, 1,850 of a model: 120 regions, with three quarters of what a question needs."""
 TOKENS_PER_ITEM = 3
 """Tokens of the budget per item that is considered; a line has about 18 tokens, and merging removes some items."""
 TOKENS_PER_LINE = 18
@@ -46,8 +46,6 @@ BEST_REGIONS = 20
 """Number of regions with long notes; a quarter of what questions need is among the first ten."""
 MAX_SIBLINGS = 6
 """Maximum number of ranges in the line of several definitions of one name."""
-MIN_SAME_NAMED = 3
-"""Minimum number of definitions of one name in different classes of a file that become one line."""
 ELISION = "…"
 """Stands for adjacent folders in paths; promptls/read accepts it."""
 MIN_ELIDED_FOLDERS, MIN_SAVED_CHARACTERS = 3, 150
@@ -73,6 +71,8 @@ _WORD = re.compile(r"[^\W_]+")
 _PACKAGE_FOLDERS = re.compile(r"((?:^|/)src/\w+/(?:java|kotlin|scala|groovy)/).*/")
 _OPENING = re.compile(r"^(?:Returns?|Yields?|Gets?) (?:(?:the|an?) )?(?=\w)")
 """Words at the start of many sentences, which tell nothing apart."""
+_INHERITED = re.compile(r"\W*(?:@?inheritdoc|see also|@see)\b", re.IGNORECASE)
+"""Documentation that is elsewhere."""
 _RECEIVER = re.compile(r"^\((?:self|cls|&self|&mut self)\b(?:,\s*)?")
 
 
@@ -419,7 +419,9 @@ def _definition_note(symbol: Symbol, language: str) -> str:
     sentence = first_sentence(symbol.doc) if symbol.doc else ""
     if sentence:
         text = _folded(clean(sentence).lines[0]).removeprefix(f"{symbol.name} ")
-        return f": {_OPENING.sub('', text).rstrip('.')}"
+        telling = set(tokenize(text)).difference(tokenize(symbol.qualified), ("set", "get"))
+        if telling and not _INHERITED.match(text):
+            return f": {_OPENING.sub('', text).rstrip('.')}"
     signature = clean(_folded(symbol.signature)).lines[0]
     named = re.search(rf"(?<!\w){re.escape(symbol.name)}(?=\s*[(<\[])", signature) if symbol.name else None
     text = signature[named.end() :] if named else signature.partition(symbol.name or " ")[2]
@@ -460,47 +462,27 @@ def _group(items: Sequence[Item], describer: _Describer, first_number: int) -> t
             for siblings in _siblings(sorted(in_file, key=lambda item: item.span), describer):
                 item = siblings[0]
                 described = describer.describe(item)
-                name, note = described.name, described.note
-                if len(siblings) > 1:
-                    name, note = _last_name(item, name), _siblings_note(siblings)
+                note = f" ×{len(siblings)}" if len(siblings) > 1 else described.note
                 spans = tuple(one.span for one in siblings)
                 number = first_number + len(regions)
-                regions.append(ListedRegion(number, item.path, spans, item.kind, name, note, describer.mark(item)))
+                regions.append(
+                    ListedRegion(number, item.path, spans, item.kind, described.name, note, describer.mark(item))
+                )
     return tuple(regions)
 
 
 def _siblings(items: Sequence[Item], describer: _Describer) -> Iterable[list[Item]]:
-    """Yield the regions of a file; overloads, and definitions of one name in several classes, together."""
-    by_name: dict[tuple[str, str], list[Item]] = defaultdict(list)
+    """Yield the regions of a file, overloads of one definition together."""
+    overloads: dict[tuple[str, str], list[Item]] = defaultdict(list)
     for item in items:
-        if item.kind in CALLABLE_KINDS or item.kind in TITLED_KINDS:
-            described = describer.describe(item)
-            if described.is_whole and described.name:
-                by_name[item.kind, _last_name(item, described.name)].append(item)
-    together: dict[tuple[str, Span], list[Item]] = {}
-    for named in by_name.values():
-        if len(named) >= MIN_SAME_NAMED or (len(named) > 1 and len({item.symbol for item in named}) == 1):
-            for item in named:
-                together[item.path, item.span] = named
+        if item.symbol and item.kind in CALLABLE_KINDS and describer.describe(item).is_whole:
+            overloads[item.kind, item.symbol].append(item)
     for item in items:
-        siblings = together.get((item.path, item.span))
-        if siblings is None:
+        together = overloads.get((item.kind, item.symbol), [item])
+        if item not in together:
             yield [item]
-        elif siblings[0] is item:
-            yield siblings
-
-
-def _siblings_note(siblings: Sequence[Item]) -> str:
-    """Return the names of the classes that the definitions belong to, else their number."""
-    owners = dict.fromkeys(item.symbol.split(".")[-2] for item in siblings if "." in item.symbol)
-    if siblings[0].kind in CALLABLE_KINDS and len(owners) > 1:
-        return f" in {_cut(', '.join(owners), MAX_NOTE)}"
-    return f" ×{len(siblings)}"
-
-
-def _last_name(item: Item, name: str) -> str:
-    """Return the name without that of the class; a heading or a key path has no class."""
-    return name if item.kind in TITLED_KINDS else name.rpartition(".")[2]
+        elif together[0] is item:
+            yield together
 
 
 @lru_cache(maxsize=1 << 14)
@@ -547,11 +529,11 @@ def _render(regions: Sequence[ListedRegion], describer: _Describer, copies: Mapp
             rows[-1] += f" ({mark})" if mark else ""
         lines = ", ".join(span.label for span in region.spans[:MAX_SIBLINGS])
         lines += "…" if len(region.spans) > MAX_SIBLINGS else ""
-        kind = "" if region.kind == "text" else f" {region.kind}"
         owner, _, own_name = ("", "", "") if region.kind in TITLED_KINDS else region.symbol.rpartition(".")
         is_repeated = owner and (owner == stem or (region.path == last[0] and owner in last[1:]))
         name = f".{own_name}" if is_repeated else region.symbol
         last = (region.path, region.symbol, owner)
+        kind = "" if region.kind == "text" or (is_repeated and region.kind == "method") else f" {region.kind}"
         rows.append(f"{region.number} {lines}{kind}{f' {name}' if name else ''}{region.note}")
         if describer.snippet_lines:
             rows += describer.snippet(region)
