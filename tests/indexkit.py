@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from promptls.index.config import IndexConfig
+from promptls.index.configuration import IndexConfig
 from promptls.index.files.walk import walk_files
 from promptls.index.machine import IndexMachine
-from promptls.index.workers.messages import Configure, Request, Response, ScanFiles
 from promptls.index.workers.pool import WorkerChannel, WorkerPool, worker_configuration
 from promptls.index.workers.worker import Worker
+from promptls.index.workers.worker_messages import Configure, Request, Response, ScanFiles
 from promptls.index.workspace import ChangeSet, Workspace
 from promptls.model import Root
 from promptls.util.hashing import content_hash

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from promptls.engine import Engine
-from promptls.index.client import IndexClient
 from promptls.index.files.uris import to_uri
+from promptls.index.index_client import IndexClient
 from promptls.index.snapshot import Snapshot
 from promptls.index.workspace import Workspace
 from promptls.model import Root

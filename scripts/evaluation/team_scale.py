@@ -34,7 +34,7 @@ from promptls.extensions.team.search import TeamTable
 from promptls.extensions.team.storage import Storage
 from promptls.extensions.team.table import Change, commit_build, identity_of, open_table, publish, write_fragments
 from promptls.index import limit_memory, load_embedder, tokenize
-from promptls.index.config import index_config
+from promptls.index.configuration import index_config
 from promptls.index.workers.spawn import HELPER_VARIABLES
 from promptls.settings import Settings
 from promptls.util.decode import decode_json

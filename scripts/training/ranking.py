@@ -24,7 +24,7 @@ from msgspec import Struct, structs
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from promptls.index.client import IndexClient
+from promptls.index.index_client import IndexClient
 from promptls.index.snapshot import Snapshot
 from promptls.model import CancelToken
 from promptls.prompt.intent.detect import detect_intent

@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 from promptls.engine import Engine
 from promptls.extensions.team.client import TeamClient
 from promptls.index import load_embedder
-from promptls.index.config import index_config, store_identity
+from promptls.index.configuration import index_config, store_identity
 from promptls.mentions.context import ClientContext
 from promptls.model import CancelToken
 from promptls.prompt.context import implicit, team_context

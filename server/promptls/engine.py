@@ -150,6 +150,8 @@ class Engine:
 
         Returns at once: the old indexer finishes its running write on another thread before the new one starts.
         """
+        if self._closed.is_set():
+            return
         if index_config(settings) != self.indexer.config:
             old = self.indexer
             self.indexer = Indexer(index_config(settings), old.workspace.fork(), self._on_indexer_step)

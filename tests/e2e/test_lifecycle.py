@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from lsp import Client, Json, ResponseError
-from promptls.index.status import READ_SHARE
+from promptls.index.index_status import READ_SHARE
 from promptls.lsp import create_server, process_watch
 
 Start = Callable[..., Client]

@@ -20,9 +20,9 @@ from conftest import write_tree
 from lsp import Client, Json, ResponseError
 from onnxkit import write_cross_encoder, write_late_interaction, write_model
 from processes import alive, children, command_of, until
-from promptls.index.workers.messages import OpenReranker
 from promptls.index.workers.pool import WorkerChannel
 from promptls.index.workers.spawn import RERANKER_MODULE
+from promptls.index.workers.worker_messages import OpenReranker
 
 QUESTION = "how is the price of the cart reduced by a voucher for a customer?"
 WORDS = ("voucher", "customer", "ledger")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from promptls.index.config import IndexConfig
+from promptls.index.configuration import IndexConfig
 from promptls.index.indexer import Indexer
 from promptls.index.snapshot import with_files
 from promptls.index.syntax.parse import parse_source

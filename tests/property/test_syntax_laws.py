@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from promptls.index.syntax.chunks import MAX_CHUNK_LINES
 from promptls.index.syntax.parse import ParseResult, changed_region, parse_source
-from promptls.index.syntax.tree_sitter import queries
+from promptls.index.syntax.tree_sitter import grammar_queries
 from promptls.languages import language_of
 from promptls.languages.kinds import CALLABLE_KINDS, SYMBOL_KINDS
 from promptls.model import Outline
@@ -73,10 +73,10 @@ def apply_edit(text: str, change: Edit) -> str:
 
 @pytest.mark.parametrize("language", sorted(SAMPLES))
 @LAWS
-@given(changes=EDITS, piece=st.sampled_from([60, 250, queries.MAX_SUBTREE_BYTES]))
+@given(changes=EDITS, piece=st.sampled_from([60, 250, grammar_queries.MAX_SUBTREE_BYTES]))
 def test_incremental_parse_equals_full_parse(language: str, changes: list[Edit], piece: int) -> None:
     text = SAMPLES[language]
-    with patch.object(queries, "MAX_SUBTREE_BYTES", piece):
+    with patch.object(grammar_queries, "MAX_SUBTREE_BYTES", piece):
         parsed = parse_source(text, language, incremental=True)
         for change in changes:
             text = apply_edit(text, change)
@@ -94,9 +94,9 @@ def test_piecewise_query_equals_whole_query(language: str, changes: list[Edit], 
     text = SAMPLES[language]
     for change in changes:
         text = apply_edit(text, change)
-    with patch.object(queries, "MAX_SUBTREE_BYTES", piece):
+    with patch.object(grammar_queries, "MAX_SUBTREE_BYTES", piece):
         piecewise = parse_source(text, language)
-    with patch.object(queries, "MAX_CHILDREN", -1):
+    with patch.object(grammar_queries, "MAX_CHILDREN", -1):
         whole = parse_source(text, language)
     if whole.tree is not None and whole.tree.root_node.has_error:
         assert {(s.name, s.span.start) for s in piecewise.outline.symbols} <= {

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from conftest import git
-from promptls.index.config import IndexConfig
+from promptls.index.configuration import IndexConfig
 from promptls.index.files.read import FileLimits
 from promptls.index.files.walk import ignored_paths, walk_files
 from promptls.index.indexer import Indexer

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
 from indexkit import SteppedIndex
+
+from promptls.index.scan.root_state import root_status
 
 pytestmark = pytest.mark.process
 
@@ -72,11 +76,36 @@ def test_walk_that_began_before_an_earlier_result_was_applied_keeps_its_files(tm
     assert index.texts() == index.expected_texts() != {}
 
 
-def test_interrupted_scan_continues_where_it_stopped(tmp_path: Path) -> None:
+def folder_with_many_files(tmp_path: Path, count: int) -> Path:
     root = tmp_path.resolve() / "root"
     root.mkdir()
-    for number in range(1_200):
+    for number in range(count):
         (root / f"{number}.py").write_text(f"def function_{number}(value):\n    return value + {number}\n")
+    return root
+
+
+def test_outlines_of_a_scan_that_is_killed_are_kept(tmp_path: Path) -> None:
+    root = folder_with_many_files(tmp_path, 1_500)
+    killed = SteppedIndex(root, tmp_path / "cache")
+    killed.walks.run_next()
+    killed.step()
+    while len(killed.pool.channel.scanned_paths) < 1_024:
+        killed.pool.bulk.run_next()
+        killed.step()
+    while killed.storage.run_next():
+        pass
+    index = SteppedIndex(root, tmp_path / "cache")
+    index.walks.run_next()
+    index.step()
+    files = index.machine.publisher.snapshot.files.values()
+    assert len(files) == 1_500
+    assert sum(entry.scanned for entry in files) >= 1_000
+    for machine in (killed.machine, index.machine):
+        machine.close()
+
+
+def test_interrupted_scan_continues_where_it_stopped(tmp_path: Path) -> None:
+    root = folder_with_many_files(tmp_path, 1_200)
     read: list[set[str]] = []
     for share in (3, 1):
         index = SteppedIndex(root, tmp_path / "cache")
@@ -98,3 +127,11 @@ def test_interrupted_scan_continues_where_it_stopped(tmp_path: Path) -> None:
     assert 400 <= len(first) < 1_200
     assert not first & second
     assert len(first | second) == 1_200
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other file systems accept only Unicode names")
+def test_status_counts_files_whose_names_are_not_utf8(tmp_path: Path) -> None:
+    index = settled(tmp_path, "a.py", os.fsdecode(b"caf\xe9.py"))
+    (state,) = index.machine.root_states()
+    status = root_status(state, index.machine.publisher.root_counts(state.root.path))
+    assert (status.files, status.undecodable_names) == (1, 1)

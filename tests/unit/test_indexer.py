@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from processes import until
-from promptls.index import client as client_module
-from promptls.index import writer
-from promptls.index.config import IndexConfig
+from promptls.index import index_client, writer
+from promptls.index.configuration import IndexConfig
 from promptls.index.files.read import LEASED, PERMISSION_DENIED, FileLimits, listing_problem
 from promptls.index.files.walk import FileInfo, walk_files
 from promptls.index.indexer import Indexer
@@ -619,7 +618,7 @@ def test_small_batch_of_rows_is_written_after_the_delay(place: IndexedFolder, mo
 
 def test_running_request_defers_only_scan_results(place: IndexedFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     """A deferred event would change the reported phase from "ready" to "indexing"."""
-    monkeypatch.setattr(client_module, "MAX_DELAY_S", 60.0)
+    monkeypatch.setattr(index_client, "MAX_DELAY_S", 60.0)
     path = place.write("a.py", ONE)
     indexer = place.index()
     assert indexer.client.wait_until_stored(timeout_s=60)

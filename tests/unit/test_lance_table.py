@@ -13,7 +13,7 @@ from promptls.index.search.row_batch import RowBatch, StoreIdentity, quantize
 from promptls.index.store import lance_table
 from promptls.index.store.lance_process import StoreProcess
 from promptls.index.store.lance_table import LanceTable, open_table, table_version
-from promptls.index.workers.messages import Acknowledged, AddRows, OpenTable, StoreFailure
+from promptls.index.workers.worker_messages import Acknowledged, AddRows, OpenTable, StoreFailure
 from workspaces import build_rows
 
 IDENTITY = StoreIdentity("model", 8, 1, 1)

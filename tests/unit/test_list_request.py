@@ -14,7 +14,7 @@ from promptls.api.list_regions import (
     with_names,
     without_changed_files,
 )
-from promptls.index.status import IndexState
+from promptls.index.index_status import IndexState
 from promptls.model import Item, Origin, Span
 from promptls.prompt.read_code import read_places
 from promptls.prompt.tokens import counter

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from promptls.index.store.manifest import MAX_WAL_BYTES, OUTLINE_VERSION, Manifest
+from promptls.index.store.file_manifest import MAX_WAL_BYTES, OUTLINE_VERSION, Manifest
 from promptls.model import Chunk, FileEntry, Outline, Span, Symbol, encode_outline
 from promptls.util.hashing import content_hash
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from promptls.index.client import PAUSED_MESSAGE
-from promptls.index.config import IndexConfig
+from promptls.index.configuration import IndexConfig
+from promptls.index.index_client import PAUSED_MESSAGE
 from promptls.index.indexer import Indexer
 from promptls.index.machine import INTERACTIVE_FILES
 from promptls.index.workspace import Workspace

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from promptls.index import client
-from promptls.index.client import RequestPriority
+from promptls.index import index_client
+from promptls.index.index_client import RequestPriority
 
 LONG_S = 30.0
 
@@ -21,7 +21,7 @@ def start_indexer_thread(requests: RequestPriority, urgent: threading.Event) -> 
 
 @pytest.fixture
 def long_delay(monkeypatch: pytest.MonkeyPatch) -> RequestPriority:
-    monkeypatch.setattr(client, "MAX_DELAY_S", LONG_S)
+    monkeypatch.setattr(index_client, "MAX_DELAY_S", LONG_S)
     return RequestPriority()
 
 
@@ -52,7 +52,7 @@ def test_urgent_work_is_not_deferred(long_delay: RequestPriority) -> None:
 
 
 def test_wait_for_a_long_request_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "MAX_DELAY_S", 0.02)
+    monkeypatch.setattr(index_client, "MAX_DELAY_S", 0.02)
     requests = RequestPriority()
     with requests.request_running():
         thread = start_indexer_thread(requests, threading.Event())

@@ -9,8 +9,8 @@ import pytest
 
 from onnxkit import write_model
 from promptls.index.embedding.embedder import EmbeddingSpec, load_embedder
-from promptls.index.workers.messages import Configure, EmbedQuery, EmbedShingles, QueryVector, ShingleVectors
 from promptls.index.workers.worker import Worker
+from promptls.index.workers.worker_messages import Configure, EmbedQuery, EmbedShingles, QueryVector, ShingleVectors
 from promptls.model import CancelToken
 from promptls.retrieval.candidates import CandidateLimits
 from promptls.retrieval.features import SHINGLE_FEATURES, shingle_features

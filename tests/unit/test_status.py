@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.index.status import IndexState, Phase, kind_of_reason
+from promptls.index.index_status import IndexState, Phase, kind_of_reason
 
 CASES: list[tuple[Phase, tuple[int, int, int], float, str]] = [  # state, (files, unread, pending), share, sentence
     ("scanning", (0, 0, 0), 0, "Listing files."),

@@ -15,7 +15,7 @@ from promptls.index.syntax.parse import (
     parse_source,
     reader_of,
 )
-from promptls.index.syntax.tree_sitter import queries
+from promptls.index.syntax.tree_sitter import grammar_queries
 from promptls.model import Outline, Span, Symbol
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
@@ -258,7 +258,7 @@ def test_incremental_parse_equals_full_parse() -> None:
 
 
 def test_syntax_error_may_change_the_reading_of_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queries, "MAX_SUBTREE_BYTES", 60)
+    monkeypatch.setattr(grammar_queries, "MAX_SUBTREE_BYTES", 60)
     whole = "function f(a) {\n  if (a) {\n    return 1\n  } else {\n    return 2\n  }\n}\n"
     tail = "\nexport const tail = <A>(self: List<A>): List<A> => {\n  return self.tail\n}\nvar x = <A>(b: C) => b\n"
     before = parse_source(whole + tail, "typescript", incremental=True)
@@ -274,8 +274,8 @@ def test_syntax_error_may_change_the_reading_of_other_code(monkeypatch: pytest.M
 def test_node_with_many_children_is_queried_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "".join(f"def f{n}(x):\n    return g{n}(x)\n" for n in range(40))
     expected = parse_source(text, "python").outline
-    monkeypatch.setattr(queries, "MAX_CHILDREN", 30)
-    monkeypatch.setattr(queries, "MAX_SUBTREE_BYTES", 20)
+    monkeypatch.setattr(grammar_queries, "MAX_CHILDREN", 30)
+    monkeypatch.setattr(grammar_queries, "MAX_SUBTREE_BYTES", 20)
     assert parse_source(text, "python").outline == expected and len(expected.symbols) == 40
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from promptls.index.syntax.tree_sitter.grammar_queries import compiled_queries, split_patterns
 from promptls.index.syntax.tree_sitter.grammars import GrammarLoader
-from promptls.index.syntax.tree_sitter.queries import compiled_queries, split_patterns
 from promptls.languages import LANGUAGES
 
 

@@ -16,9 +16,9 @@ from processes import until
 from promptls.index.scan import jobs
 from promptls.index.scan.jobs import EmbeddingResult, OutlineResult, RowLookup
 from promptls.index.workers import spawn
-from promptls.index.workers.messages import Configure, EmbedQuery, QueryVector, ScanFiles, ScanResult, ScanText
 from promptls.index.workers.pool import WorkerChannel, WorkerError, WorkerPool
 from promptls.index.workers.spawn import prestart_worker
+from promptls.index.workers.worker_messages import Configure, EmbedQuery, QueryVector, ScanFiles, ScanResult, ScanText
 from promptls.model import Root, decode_outline
 
 pytestmark = pytest.mark.process
@@ -135,11 +135,12 @@ def test_no_timer_remains_after_a_worker_died(channel: WorkerChannel) -> None:
     channel.start()
     assert channel._process is not None
     pid = channel._process.pid
+    others = set(threading.enumerate())  # such as timers of stores that other tests have opened
     os.kill(pid, signal.SIGSTOP)
     threading.Timer(0.2, os.kill, (pid, signal.SIGKILL)).start()
     with pytest.raises(WorkerError, match="exited with status -9"):
         channel._exchange(ScanText("/r/a.py", "a = 1\n" * 1_000_000), timeout_s=60)
-    for timer in [t for t in threading.enumerate() if isinstance(t, threading.Timer)]:
+    for timer in [t for t in set(threading.enumerate()) - others if isinstance(t, threading.Timer)]:
         timer.join(10)
         assert not timer.is_alive()
 

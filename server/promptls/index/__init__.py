@@ -12,8 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from promptls.index.client import CHANGES_TIMEOUT_S, IndexClient
-    from promptls.index.config import IndexConfig, index_config, store_identity
+    from promptls.index.configuration import IndexConfig, index_config, store_identity
     from promptls.index.derived import Change, Derived
     from promptls.index.embedding.embedder import Embedder, ModelUnavailable, is_frequent_word, load_embedder
     from promptls.index.files.convention_files import (
@@ -64,6 +63,8 @@ if TYPE_CHECKING:
         workspace_path,
     )
     from promptls.index.files.walk import explain_path, ignored_paths, walk_files
+    from promptls.index.index_client import CHANGES_TIMEOUT_S, IndexClient
+    from promptls.index.index_status import IndexState, IndexStatus
     from promptls.index.indexer import Indexer
     from promptls.index.scan.jobs import check_reranker, check_worker
     from promptls.index.scan.root_state import inspect_cache
@@ -81,20 +82,19 @@ if TYPE_CHECKING:
         is_virtual,
         split_lines,
     )
-    from promptls.index.status import IndexState, IndexStatus
     from promptls.index.syntax.doc_types import RETURN_VALUE, UNCERTAIN
     from promptls.index.syntax.parse import parse_source
     from promptls.index.syntax.references import NUMBER_LITERAL, STRING_LITERAL, UNKNOWN_RECEIVER
-    from promptls.index.workers.memory import limit_memory, tune_for_latency
-    from promptls.index.workers.messages import read_frame, write_frame
     from promptls.index.workers.pool import WorkerError
-    from promptls.index.workers.queries import PatternMatches
+    from promptls.index.workers.process_memory import limit_memory, tune_for_latency
+    from promptls.index.workers.query_jobs import PatternMatches
     from promptls.index.workers.spawn import kill_process, prestart_worker, spawn_process
+    from promptls.index.workers.worker_messages import read_frame, write_frame
     from promptls.index.workspace import EditHistory, Workspace
 
 _EXPORTS = {
-    "client": ("CHANGES_TIMEOUT_S", "IndexClient"),
-    "config": ("IndexConfig", "index_config", "store_identity"),
+    "index_client": ("CHANGES_TIMEOUT_S", "IndexClient"),
+    "configuration": ("IndexConfig", "index_config", "store_identity"),
     "derived": ("Change", "Derived"),
     "embedding.embedder": ("Embedder", "ModelUnavailable", "is_frequent_word", "load_embedder"),
     "files.convention_files": (
@@ -162,14 +162,14 @@ _EXPORTS = {
         "is_virtual",
         "split_lines",
     ),
-    "status": ("IndexState", "IndexStatus"),
+    "index_status": ("IndexState", "IndexStatus"),
     "syntax.doc_types": ("RETURN_VALUE", "UNCERTAIN"),
     "syntax.parse": ("parse_source",),
     "syntax.references": ("NUMBER_LITERAL", "STRING_LITERAL", "UNKNOWN_RECEIVER"),
-    "workers.memory": ("limit_memory", "tune_for_latency"),
-    "workers.messages": ("read_frame", "write_frame"),
+    "workers.process_memory": ("limit_memory", "tune_for_latency"),
+    "workers.worker_messages": ("read_frame", "write_frame"),
     "workers.pool": ("WorkerError",),
-    "workers.queries": ("PatternMatches",),
+    "workers.query_jobs": ("PatternMatches",),
     "workers.spawn": ("kill_process", "prestart_worker", "spawn_process"),
     "workspace": ("EditHistory", "Workspace"),
 }

@@ -14,12 +14,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from promptls.index.client import IndexClient, RequestPriority
-from promptls.index.config import IndexConfig
+from promptls.index.configuration import IndexConfig
 from promptls.index.embedding.embedder import model_identity
+from promptls.index.index_client import IndexClient, RequestPriority
 from promptls.index.machine import IndexMachine, PauseRequested
 from promptls.index.workers.pool import WorkerPool, worker_configuration
-from promptls.index.workers.queries import QueryEmbedder
+from promptls.index.workers.query_jobs import QueryEmbedder
 from promptls.index.workers.reranker import Reranker
 from promptls.index.workspace import Workspace
 from promptls.settings import BUNDLED

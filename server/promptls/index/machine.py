@@ -26,10 +26,11 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.index.config import IndexConfig, outline_fingerprint
+from promptls.index.configuration import IndexConfig, outline_fingerprint
 from promptls.index.embedding.embedder import declared_dimension, model_identity
 from promptls.index.files.read import file_stat
 from promptls.index.files.walk import FolderStats, record_stats
+from promptls.index.index_status import error_reason
 from promptls.index.publisher import Publisher
 from promptls.index.scan import jobs
 from promptls.index.scan.jobs import EmbeddingResult, OutlineResult, RootWalk, RowLookup
@@ -38,10 +39,9 @@ from promptls.index.scan.prescanner import PrescanEvent, Prescanner
 from promptls.index.scan.root_state import RootState
 from promptls.index.search.analyzer import ANALYZER_VERSION
 from promptls.index.search.row_batch import RowBatch, Segment, StoreIdentity
-from promptls.index.status import error_reason
 from promptls.index.store import cache_dir
+from promptls.index.store.file_manifest import Manifest
 from promptls.index.store.lance_table import short_error
-from promptls.index.store.manifest import Manifest
 from promptls.index.store.row_store import RowStore, open_store
 from promptls.index.syntax.chunks import CHUNKER_VERSION
 from promptls.index.workers.pool import WorkerPool
@@ -681,7 +681,8 @@ class IndexMachine:
         if self.roots.get(state.root.path) is not state:
             if store is not None:
                 store.close()
-            state.store_ready.set_result(None)  # jobs wait for it
+            if not state.store_ready.done():
+                state.store_ready.set_result(None)  # jobs wait for it
             return
         state.set_problem("rows", event.problem)
         state.store = store

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from promptls.index.index_status import kind_of_reason
 from promptls.index.search.chunk_index import ChunkIndex, FileUpdate
 from promptls.index.search.row_batch import RowBatch, Segment
 from promptls.index.snapshot import Snapshot, with_files
-from promptls.index.status import kind_of_reason
 from promptls.model import FileEntry, count_symbols, decode_chunk_keys, drop_cached_outline
 
 _NO_ROWS = RowBatch(())

@@ -21,7 +21,7 @@ from promptls.index.search.row_batch import RowBatch
 from promptls.index.snapshot import Snapshot
 from promptls.index.store.lance_table import VERSION_RETENTION, short_error
 from promptls.index.store.row_store import RowStore, StoreError
-from promptls.index.workers.memory import release_free_memory
+from promptls.index.workers.process_memory import release_free_memory
 from promptls.model import FileEntry
 from promptls.util.backoff import Backoff
 

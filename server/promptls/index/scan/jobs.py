@@ -15,7 +15,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.index.config import IndexConfig
+from promptls.index.configuration import IndexConfig
 from promptls.index.files.read import (
     LEASED,
     PERMISSION_DENIED,
@@ -38,7 +38,9 @@ from promptls.index.prescan import PrescanBatch
 from promptls.index.search.row_batch import RowBatch
 from promptls.index.snapshot import Snapshot
 from promptls.index.store.row_store import RowStore
-from promptls.index.workers.messages import (
+from promptls.index.workers.pool import WorkerChannel, WorkerError, worker_configuration
+from promptls.index.workers.spawn import RERANKER_MODULE
+from promptls.index.workers.worker_messages import (
     Acknowledged,
     ChunkVectors,
     EmbedChunks,
@@ -55,8 +57,6 @@ from promptls.index.workers.messages import (
     TermsResult,
     TextScores,
 )
-from promptls.index.workers.pool import WorkerChannel, WorkerError, worker_configuration
-from promptls.index.workers.spawn import RERANKER_MODULE
 from promptls.model import CancelToken, FileEntry, Root, decode_chunk_keys, decode_outline
 
 BATCH_FILES = 256

@@ -22,8 +22,8 @@ from promptls.index.scan.root_state import RootState
 from promptls.index.search.row_batch import RowBatch
 from promptls.index.snapshot import OpenDocument
 from promptls.index.syntax.parse import parse_as_text
-from promptls.index.workers.messages import FileScan, ForgetDocument, ScanText
 from promptls.index.workers.pool import WorkerChannel, WorkerPool
+from promptls.index.workers.worker_messages import FileScan, ForgetDocument, ScanText
 from promptls.index.workspace import ChangeSet, Workspace
 from promptls.languages import language_by_alias, language_of
 from promptls.model import FileEntry, encode_outline

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from promptls.index.config import IndexConfig, outline_fingerprint
+from promptls.index.configuration import IndexConfig, outline_fingerprint
 from promptls.index.files.walk import FolderStats, walk_files
+from promptls.index.index_status import RootStatus
 from promptls.index.publisher import RootCounts
-from promptls.index.status import RootStatus
 from promptls.index.store.cache_dir import root_directory
-from promptls.index.store.manifest import Manifest
+from promptls.index.store.file_manifest import Manifest
 from promptls.index.store.row_store import RowStore
 from promptls.model import FileEntry, Root
 

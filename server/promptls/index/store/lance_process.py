@@ -13,7 +13,7 @@ from pathlib import Path
 
 from promptls.index.search.row_batch import RowBatch
 from promptls.index.store.lance_table import LanceTable, open_table, short_error
-from promptls.index.workers.messages import (
+from promptls.index.workers.worker_messages import (
     Acknowledged,
     AddRows,
     CompactTable,

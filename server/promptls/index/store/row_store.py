@@ -26,7 +26,9 @@ from promptls.index.search.reader import IndexReader
 from promptls.index.search.row_batch import RowBatch, Segment, StoreIdentity
 from promptls.index.store import checkpoint
 from promptls.index.store.lance_table import short_error, table_exists, table_version
-from promptls.index.workers.messages import (
+from promptls.index.workers.pool import WorkerChannel, WorkerError
+from promptls.index.workers.spawn import STORE_MODULE
+from promptls.index.workers.worker_messages import (
     Acknowledged,
     AddRows,
     CompactTable,
@@ -36,8 +38,6 @@ from promptls.index.workers.messages import (
     RowsResult,
     StoreFailure,
 )
-from promptls.index.workers.pool import WorkerChannel, WorkerError
-from promptls.index.workers.spawn import STORE_MODULE
 from promptls.util.decode import decode_msgpack
 
 log = logging.getLogger(__name__)

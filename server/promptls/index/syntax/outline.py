@@ -23,7 +23,7 @@ from promptls.index.syntax.symbol_builder import (
     is_constructor,
     signature_between,
 )
-from promptls.index.syntax.tree_sitter.queries import (
+from promptls.index.syntax.tree_sitter.grammar_queries import (
     CaptureCache,
     Captures,
     CompiledQueries,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tree_sitter import Parser, Tree
 
     from promptls.index.syntax.outline import IncrementalCache
-    from promptls.index.syntax.tree_sitter.queries import Captures
+    from promptls.index.syntax.tree_sitter.grammar_queries import Captures
 
 READ_BYTES = 64 * 1024
 """Bytes handed to the parser at a time; other threads run in between."""
@@ -106,7 +106,7 @@ def parse_source(
     problem = unparsable_reason(source.data)
     if problem:
         return parse_as_text(text, language, problem)
-    from promptls.index.syntax.tree_sitter.queries import compiled_queries
+    from promptls.index.syntax.tree_sitter.grammar_queries import compiled_queries
 
     queries = compiled_queries(language, grammar_sources)
     if queries is None:
@@ -162,7 +162,7 @@ def _embedded_captures(
     """Yield the captures in the code of another language inside of a text; none after the deadline."""
     from tree_sitter import Parser
 
-    from promptls.index.syntax.tree_sitter.queries import compiled_queries, run_queries
+    from promptls.index.syntax.tree_sitter.grammar_queries import compiled_queries, run_queries
 
     mask, name = embedded
     queries = compiled_queries(name)

@@ -15,7 +15,7 @@ from itertools import islice
 from msgspec import Struct
 
 from promptls.index.syntax.doc_types import documented_types
-from promptls.index.syntax.tree_sitter.queries import Captures, VersionedCache
+from promptls.index.syntax.tree_sitter.grammar_queries import Captures, VersionedCache
 from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import LANGUAGES, Language
 from promptls.languages.declarations import Declarations

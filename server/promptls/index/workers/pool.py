@@ -21,8 +21,9 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from promptls.index.config import IndexConfig
-from promptls.index.workers.messages import (
+from promptls.index.configuration import IndexConfig
+from promptls.index.workers.spawn import WORKER_MODULE, kill_prestarted, kill_process, spawn_process
+from promptls.index.workers.worker_messages import (
     Acknowledged,
     Configure,
     OpenReranker,
@@ -34,7 +35,6 @@ from promptls.index.workers.messages import (
     read_frame,
     response_decoder,
 )
-from promptls.index.workers.spawn import WORKER_MODULE, kill_prestarted, kill_process, spawn_process
 from promptls.util.backoff import Backoff
 
 log = logging.getLogger(__name__)

@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
-from promptls.index.status import RerankerStatus, error_reason
-from promptls.index.workers.messages import OpenReranker, ScoreTexts, TextScores
+from promptls.index.index_status import RerankerStatus, error_reason
 from promptls.index.workers.pool import PoolClosedError, WorkerChannel, WorkerError
 from promptls.index.workers.spawn import RERANKER_MODULE
+from promptls.index.workers.worker_messages import OpenReranker, ScoreTexts, TextScores
 from promptls.model import CancelToken
 from promptls.util.backoff import Backoff
 

@@ -18,8 +18,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from promptls.index.embedding.embedder import ModelUnavailable
-from promptls.index.workers.memory import limit_memory
-from promptls.index.workers.messages import (
+from promptls.index.workers.process_memory import limit_memory
+from promptls.index.workers.worker_messages import (
     Acknowledged,
     OpenReranker,
     Request,

@@ -26,8 +26,8 @@ from promptls.index.search.row_batch import RowBatch, quantize
 from promptls.index.syntax.parse import ParseResult, parse_as_text, parse_source
 from promptls.index.syntax.structural_search import find_matches, parse_pattern
 from promptls.index.syntax.tree_sitter.grammars import GRAMMAR_SOURCES
-from promptls.index.workers.memory import LARGE_MALLOC_THRESHOLD, limit_memory
-from promptls.index.workers.messages import (
+from promptls.index.workers.process_memory import LARGE_MALLOC_THRESHOLD, limit_memory
+from promptls.index.workers.worker_messages import (
     Acknowledged,
     ChunkVectors,
     Configure,

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from promptls.index.index_status import IndexState, IndexStatus, Phase
 from promptls.index.machine import IndexMachine, WalkDue
 from promptls.index.scan import jobs
 from promptls.index.scan.root_state import DiskCheck, RootState, root_status
 from promptls.index.search.reader import IndexReader
 from promptls.index.snapshot import Snapshot, SourceReader
-from promptls.index.status import IndexState, IndexStatus, Phase
-from promptls.index.workers.queries import PatternMatches, QueryEmbedder, structural_search
+from promptls.index.workers.query_jobs import PatternMatches, QueryEmbedder, structural_search
 from promptls.index.workers.reranker import MAX_TEXT_CHARACTERS, Reranker
 from promptls.model import CancelToken, FileText, Span
 

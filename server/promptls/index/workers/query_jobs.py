@@ -16,9 +16,10 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from promptls.index.index_status import error_reason
 from promptls.index.snapshot import Snapshot
-from promptls.index.status import error_reason
-from promptls.index.workers.messages import (
+from promptls.index.workers.pool import WorkerChannel, WorkerPool
+from promptls.index.workers.worker_messages import (
     EmbedQuery,
     EmbedShingles,
     MatchPattern,
@@ -27,7 +28,6 @@ from promptls.index.workers.messages import (
     Response,
     ShingleVectors,
 )
-from promptls.index.workers.pool import WorkerChannel, WorkerPool
 from promptls.model import CancelToken, Span
 from promptls.util.backoff import Backoff
 
