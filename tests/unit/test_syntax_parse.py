@@ -289,7 +289,7 @@ def test_characters_that_crash_a_scanner_are_masked() -> None:
         "for order in (('pack',), ('legacy',)):\n"
         "    assert parse_source(text, 'bash', grammar_sources=order).chunk_texts\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
 def test_masked_characters_are_in_documentation_and_chunks() -> None:
