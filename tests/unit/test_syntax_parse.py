@@ -186,7 +186,7 @@ def test_timeout_falls_back_to_plain_text() -> None:
         ),
     ],
 )
-def test_backtracking_scanner_is_fast_enough(language: str, text: str, count: int) -> None:
+def test_long_file_is_outlined_despite_a_backtracking_scanner(language: str, text: str, count: int) -> None:
     outline = parse_source(text, language).outline
     assert (outline.problem, len(outline.symbols)) == ("", count)
 
