@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from lsp import Client
 from tally import Tally, Tries
@@ -23,8 +23,9 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # each of some thousand proce
 collect_ignore = ["editors"]  # these run inside the editors
 
 # CI uses the same Hypothesis examples in each run; elsewhere new examples are generated to find bugs.
-settings.register_profile("ci", derandomize=True, deadline=None)
-settings.register_profile("local", deadline=None)
+# Neither measures time, because the machine may be busy.
+settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 

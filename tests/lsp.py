@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
-TIMEOUT_S = 60.0
+TIMEOUT_S = 120.0
 
 
 class ResponseError(Exception):

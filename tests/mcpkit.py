@@ -21,7 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from processes import deliver_interrupts
 
-TIMEOUT_S = 60.0
+TIMEOUT_S = 120.0
 ANNOUNCEMENT = re.compile(
     r"promptls: MCP server at (?P<url>\S+); clients send the header `Authorization: (?P<header>.+)`\."
 )

@@ -224,7 +224,7 @@ def test_signal_stops_all_processes_with_one_sentence(
         until(lambda: len(family(process.pid)) > 1, "a worker to start")
         workers = family(process.pid)[1:]
         os.kill(process.pid, number)
-        stdout, stderr = process.communicate(timeout=60)
+        stdout, stderr = process.communicate(timeout=120)
     assert process.returncode == 128 + number
     assert (stdout, stderr) == (b"", b"promptls: terminated by %s.\n" % sentence)
     until(lambda: not any(map(alive, workers)), "the workers to end")
@@ -236,7 +236,7 @@ def test_signal_that_is_ignored_stays_ignored(tmp_path: Path, shop: Path) -> Non
     with start(tmp_path, shop, "prompt", "-", ignored=signal.SIGHUP) as process:
         until(lambda: "promptls" in command_of(process.pid), "the interpreter to start")
         os.kill(process.pid, signal.SIGHUP)
-        stdout, _ = process.communicate(b"how does @shop/cart.py work?", timeout=60)
+        stdout, _ = process.communicate(b"how does @shop/cart.py work?", timeout=120)
     assert process.returncode == 0
     assert b"class Cart" in stdout
 
@@ -301,7 +301,7 @@ def test_output_before_an_error_is_flushed(tmp_path: Path, shop: Path, unbuffere
 def run_in_shell(line: str, tmp_path: Path, cwd: Path, unbuffered: str) -> subprocess.CompletedProcess[str]:
     env = {"HOME": str(tmp_path), "PROMPTLS_CACHE": str(tmp_path / "cache"), "PYTHONUNBUFFERED": unbuffered}
     return subprocess.run(
-        ["sh", "-c", line], cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, timeout=60, check=False
+        ["sh", "-c", line], cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, timeout=120, check=False
     )
 
 
@@ -344,14 +344,9 @@ def test_doctor_reports_problems(run, tmp_path: Path) -> None:  # type: ignore[n
     (config / "config.toml").write_text(
         '[embedding]\nmodel = "/no/model"\n[retrieval]\nreranker = "/no/reranker"\n[index]\nworkers = "x"\n'
     )
-    broken = run("doctor", XDG_CONFIG_HOME=str(tmp_path / "home" / ".config"))
+    broken = run("doctor", "--json", XDG_CONFIG_HOME=str(config.parent))
     assert broken.returncode == 1
-    assert "index.workers" in broken.stdout
-    assert "/no/model" in broken.stdout
-    findings = json.loads(run("doctor", "--json", XDG_CONFIG_HOME=str(tmp_path / "home" / ".config")).stdout)[
-        "findings"
-    ]
-    failed = " ".join(f["what"] for f in findings if not f["ok"])
+    failed = " ".join(f["what"] for f in json.loads(broken.stdout)["findings"] if not f["ok"])
     assert "index.workers" in failed
     assert "/no/model" in failed
     assert "/no/reranker" in failed

@@ -38,7 +38,7 @@ def pending_requests(client: Client, changes: int) -> list[Json]:
     for _ in range(changes):
         notify_change(client)
     with client.received:
-        client.received.wait_for(lambda: len(requests_of(client, "workspace/configuration")) == before + changes, 30)
+        client.received.wait_for(lambda: len(requests_of(client, "workspace/configuration")) == before + changes, 120)
     return requests_of(client, "workspace/configuration")[before:]
 
 

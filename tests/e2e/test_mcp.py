@@ -314,7 +314,7 @@ def test_server_imports_the_sdk_without_its_client() -> None:
         "import sys; from promptls.mcp.sdk import import_sdk; import_sdk(); import promptls.mcp.server; "
         "sys.exit('httpx2' in sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
 def test_home_folder_is_not_a_workspace_and_root_selects_one(tmp_path: Path) -> None:
@@ -356,7 +356,7 @@ def test_index_on_disk_is_shared_with_a_language_server(
 def test_installed_configuration_starts_a_server_that_answers(tmp_path: Path) -> None:
     root = write_tree(tmp_path / "workspace", SHOP)
     install = [sys.executable, "-m", "promptls", "install", "claude-code"]
-    subprocess.run(install, env=environment(tmp_path), cwd=root, check=True, timeout=60, stdout=subprocess.DEVNULL)
+    subprocess.run(install, env=environment(tmp_path), cwd=root, check=True, timeout=120, stdout=subprocess.DEVNULL)
     entry = json.loads((tmp_path / ".claude.json").read_text())["mcpServers"]["promptls"]
     with connect(tmp_path, cwd=root, command=[entry["command"], *entry["args"]]) as client:
         assert "web/session.js" in client.tool("search_code", query="refreshSession")
@@ -374,7 +374,7 @@ def test_server_ends_with_its_input(tmp_path: Path) -> None:
     root = write_tree(tmp_path / "workspace", SHOP)
     command = [sys.executable, "-m", "promptls", "mcp"]
     done = subprocess.run(
-        command, env=environment(tmp_path), cwd=root, input="", capture_output=True, text=True, timeout=60, check=False
+        command, env=environment(tmp_path), cwd=root, input="", capture_output=True, text=True, timeout=120, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -385,6 +385,6 @@ def test_missing_sdk_is_reported_in_one_sentence(tmp_path: Path) -> None:
         "import importlib.util as u; u.find_spec = lambda name, find=u.find_spec: None if name == 'mcp' else find(name); "
         "from promptls.cli.main import main; sys.exit(main(['mcp']))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 1
     assert done.stderr == "promptls: the MCP server needs the package mcp; run `pip install 'promptls[mcp]'`.\n"

@@ -24,6 +24,7 @@ from promptls.extensions.team.messages import (
     SearchIndex,
 )
 from promptls.extensions.team.reader_process import Reader
+from processes import command_of, family
 from promptls.index import tokenize
 from teamkit import (
     BUCKET,
@@ -216,10 +217,8 @@ def test_killed_worker_is_replaced(tmp_path: Path, repositories: dict[str, Path]
 
 
 def actor_pids() -> list[int]:
-    """Return the processes of indexing actors on this machine."""
-    listing = subprocess.run(["ps", "-eo", "pid,args"], check=True, capture_output=True, text=True).stdout
-    lines = (line.split(None, 1) for line in listing.splitlines())
-    return [int(pid) for pid, arguments in lines if arguments.startswith("ray::RepositoryIndexer")]
+    """Return the processes of indexing actors of this cluster."""
+    return [pid for pid in family(os.getpid()) if command_of(pid).startswith("ray::RepositoryIndexer")]
 
 
 def ray_address() -> str:

@@ -67,7 +67,7 @@ def test_unified_diff_applies(old: list[str], new: list[str]) -> None:
     assert (more - less, not patch) == (len(new) - len(old), old == new)
 
 
-def test_repetitive_texts_are_fast() -> None:
+def test_repetitive_texts_have_a_minimal_diff() -> None:
     numbers = [str(number) for number in range(9_000)]
     mixed = [line for number in range(4_500) for line in ("", f"{number}x")]
     assert sum(len(block.old) for block in patience_diff(["", *[""] * 9_000], mixed) if block.equal) == 4_500

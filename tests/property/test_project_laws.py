@@ -109,13 +109,13 @@ def test_any_codeowners_file_can_be_evaluated(text: str, name: str) -> None:
     assert all(owner.startswith("@") or "@" in owner for owner in file_owners(owners, name))
 
 
-def test_many_wildcards_are_matched_fast() -> None:
+def test_many_wildcards_are_matched_without_backtracking() -> None:
     assert file_owners(parse_codeowners("a*" * 2_000 + "b @me"), "a" * 4_000) == ()
     owners = parse_codeowners("/" + "**/a/" * 200 + "b @me")
     assert file_owners(owners, "a/" * 400 + "c") == ()
 
 
-def test_readme_of_markup_only_is_parsed_fast(tmp_path: Path) -> None:
+def test_readme_of_markup_only_has_a_short_paragraph(tmp_path: Path) -> None:
     for text in (
         "<!--" * 50_000,
         "![" * 100_000,

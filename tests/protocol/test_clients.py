@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from conftest import write_tree
-from lsp import Client, Json
+from lsp import TIMEOUT_S, Client, Json
 
 CLIENTS = sorted((Path(__file__).parent / "clients").glob("*.json"))
 ENCODINGS = dict.fromkeys(("helix", "neovim", "neovim-blink", "neovim-nvim-cmp"), "utf-8")
@@ -56,7 +56,7 @@ class Editor(Client):
                 message["params"] = {}
         super().send(message)
 
-    def wait_response(self, request: Any, timeout: float = 60) -> Any:
+    def wait_response(self, request: Any, timeout: float = TIMEOUT_S) -> Any:
         return super().wait_response(str(request) if self.string_ids else request, timeout)
 
 

@@ -210,11 +210,11 @@ def test_change_of_line_endings_only(repo: Path) -> None:
 
 
 def test_open_document_above_the_size_limit_is_compared(repo: Path) -> None:
-    text = "b = 1\n" * 300_000
-    (repo / "big.py").write_text(text)
+    text = f"{'b' * 99}\n" * 18_000
+    (repo / "big.txt").write_text(text)
     commit(repo, "Big")
-    assert outcome("@diff:unsaved", context_for(repo, {"big.py": text})).status == "unresolved"
-    assert shown("@diff", context_for(repo, {"big.py": text + "c = 2\n"}))["big.py (diff)"].endswith("\n+c = 2")
+    assert outcome("@diff:unsaved", context_for(repo, {"big.txt": text})).status == "unresolved"
+    assert shown("@diff", context_for(repo, {"big.txt": text + "c\n"}))["big.txt (diff)"].endswith("\n+c")
 
 
 # ---------------------------------------------------------------- commits

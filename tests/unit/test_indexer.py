@@ -61,7 +61,7 @@ class IndexedFolder:
         return indexer
 
     def shown(self, indexer: Indexer) -> Shown:
-        assert indexer.client.wait_until_searchable(timeout_s=60)
+        assert indexer.client.wait_until_searchable(timeout_s=120)
         return {
             path: (e.root, e.name, e.content_hash, e.skip_reason) for path, e in indexer.client.snapshot().files.items()
         }
@@ -109,7 +109,7 @@ def test_waiting_for_changed_files_is_bounded_and_can_be_cancelled(place: Indexe
     cancelled.cancel()
     with pytest.raises(Cancelled):
         index.client.wait_for_changes(cancelled)
-    assert index.client.wait_for_changes(timeout_s=60)
+    assert index.client.wait_for_changes(timeout_s=120)
     assert set(paths) <= set(index.client.snapshot().files)
 
 
@@ -125,7 +125,7 @@ def test_files_ignored_while_queued_are_not_indexed(place: IndexedFolder) -> Non
         pass
     index.workspace.touch([place.write(".gitignore", "big/\n")])
     assert names(place.shown(index)) == [".gitignore", "keep.py"]
-    assert index.client.wait_until_stored(timeout_s=60)
+    assert index.client.wait_until_stored(timeout_s=120)
     assert place.shown(index) == place.fresh(index)
 
 
@@ -240,7 +240,7 @@ def test_missing_root_is_reported_and_restored_when_it_returns(place: IndexedFol
     away.rename(place.root)
     index.workspace.rescan()
     assert place.shown(index) == before
-    assert index.client.wait_until_stored(timeout_s=60)
+    assert index.client.wait_until_stored(timeout_s=120)
     assert index.client.state().phase == "ready"
 
 
@@ -271,7 +271,7 @@ def test_root_that_is_unmounted_is_reported(place: IndexedFolder) -> None:
     (place.root / "a.py").unlink()
     index.workspace.rescan()
     assert place.shown(index) == {}
-    assert index.client.wait_until_stored(timeout_s=60)
+    assert index.client.wait_until_stored(timeout_s=120)
     assert index.client.state().phase == "ready"
 
 
@@ -286,7 +286,7 @@ def test_file_limit_is_reported(place: IndexedFolder) -> None:
         (place.root / f"f{number}.py").unlink()
     index.workspace.rescan()
     assert len(place.shown(index)) == 2
-    assert index.client.wait_until_stored(timeout_s=60)
+    assert index.client.wait_until_stored(timeout_s=120)
     assert index.client.state().phase == "ready"
 
 
@@ -381,7 +381,7 @@ def test_changes_during_the_first_walk_are_not_lost(place: IndexedFolder, operat
     existing = [place.write(f"m{number % 40}/f{number}.py", "") for number in range(4000)]
     index = place.index()
     place.shown(index)
-    assert index.client.wait_until_stored(timeout_s=60)
+    assert index.client.wait_until_stored(timeout_s=120)
     index.close()
     index = place.index()
     for path in existing:
@@ -430,7 +430,7 @@ def test_files_that_define_a_requested_name_are_read_first(place: IndexedFolder)
     while len(indexer.client.snapshot().files) < 402:
         assert indexer.client.wait_until_listed() or not indexer.client.wait_until_searchable(timeout_s=0.01)
     indexer.pause()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while "cart" not in (snapshot := indexer.client.prioritize_names({"Cart"})).names:
         assert time.monotonic() < deadline
     assert (shop, 0) in snapshot.names["cart"]
@@ -450,7 +450,7 @@ def test_prescan_provides_names_and_words_of_unread_files(place: IndexedFolder) 
     indexer.pause()
     assert list(indexer.client.prescanned_names("ca", indexer.client.snapshot())) == [("Cart", shop)]
     assert list(indexer.client.prescanned_names("cat", indexer.client.snapshot())) == []
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not (snapshot := indexer.client.prioritize_terms(("voucher",))).files[voucher].scanned:
         assert time.monotonic() < deadline
     assert (voucher, 0) in snapshot.names["redeem"]
@@ -494,7 +494,7 @@ def test_changed_limits_index_every_file_again(place: IndexedFolder) -> None:
     for limits in (low, high, low):
         index = place.index(limits=limits)
         assert place.shown(index) == place.fresh(index)
-        assert index.client.wait_until_stored(timeout_s=60)
+        assert index.client.wait_until_stored(timeout_s=120)
         index.close()
 
 
@@ -573,21 +573,21 @@ def test_closed_pool_does_not_start_a_worker() -> None:
 
     def job(channel: object) -> None:
         begun.set()
-        closed.wait(30)
+        closed.wait(120)
         try:
             channel.start()  # type: ignore[attr-defined]
         except PoolClosedError:
             outcome.append("closed")
 
     future = pool.submit_bulk(job)
-    begun.wait(30)
+    begun.wait(120)
     closer = threading.Thread(target=pool.close)
     closer.start()
     while not pool._channels[1].closed:
         pass
     closed.set()
     closer.join()
-    future.result(30)
+    future.result(120)
     assert outcome == ["closed"]
 
 
@@ -607,10 +607,10 @@ def test_small_batch_of_rows_is_written_after_the_delay(place: IndexedFolder, mo
     monkeypatch.setattr(writer, "SMALL_BATCH_DELAY_S", 0.5)
     path = place.write("a.py", ONE)
     indexer = place.index()
-    assert indexer.client.wait_until_stored(timeout_s=60)
+    assert indexer.client.wait_until_stored(timeout_s=120)
     place.write("a.py", ONE + TWO)
     indexer.workspace.touch([path])
-    assert indexer.client.wait_until_searchable(timeout_s=60)
+    assert indexer.client.wait_until_searchable(timeout_s=120)
     assert indexer.machine.publisher.unstored, "rows are waiting for a larger batch"
     until(lambda: not indexer.machine.publisher.unstored, "the rows were not written")
     assert indexer.client.state().phase == "ready"
@@ -621,14 +621,14 @@ def test_running_request_defers_only_scan_results(place: IndexedFolder, monkeypa
     monkeypatch.setattr(index_client, "MAX_DELAY_S", 60.0)
     path = place.write("a.py", ONE)
     indexer = place.index()
-    assert indexer.client.wait_until_stored(timeout_s=60)
+    assert indexer.client.wait_until_stored(timeout_s=120)
     machine = indexer.machine
     (state,) = machine.root_states()
     with indexer.client.foreground():
         machine.post(PauseRequested(False))
-        assert machine.wait(lambda: not machine._inbox, None, 10)
+        assert machine.wait(lambda: not machine._inbox, None, 120)
         state.job_started(path)
         machine.post(PauseRequested(False))
         assert not machine.wait(lambda: not machine._inbox, None, 0.1)
-    assert machine.wait(lambda: not machine._inbox, None, 10)
+    assert machine.wait(lambda: not machine._inbox, None, 120)
     state.job_finished(path)

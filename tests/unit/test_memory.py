@@ -301,7 +301,7 @@ for i in range(15):
 @pytest.mark.process
 def test_concurrent_writers_lose_nothing(shop: Shop) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(shop.user), name]) for name in "ABC"]
-    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    assert [writer.wait(120) for writer in writers] == [0, 0, 0]
     answer = shop.ask("list")
     assert sorted(titles(answer)) == sorted(f"{name} {i}" for name in "ABC" for i in range(15))
     assert answer.problems == ()

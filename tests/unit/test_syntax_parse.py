@@ -186,7 +186,7 @@ def test_timeout_falls_back_to_plain_text() -> None:
         ),
     ],
 )
-def test_backtracking_scanner_is_fast_enough(language: str, text: str, count: int) -> None:
+def test_long_file_is_outlined_despite_a_backtracking_scanner(language: str, text: str, count: int) -> None:
     outline = parse_source(text, language).outline
     assert (outline.problem, len(outline.symbols)) == ("", count)
 
@@ -289,7 +289,7 @@ def test_characters_that_crash_a_scanner_are_masked() -> None:
         "for order in (('pack',), ('legacy',)):\n"
         "    assert parse_source(text, 'bash', grammar_sources=order).chunk_texts\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
 def test_masked_characters_are_in_documentation_and_chunks() -> None:

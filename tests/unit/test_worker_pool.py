@@ -41,7 +41,7 @@ def write(folder: Path, **files: str) -> tuple[str, ...]:
 
 
 def test_worker_outlines_and_embeds_files(channel: WorkerChannel, tmp_path: Path) -> None:
-    response = channel.call(ScanFiles(write(tmp_path, a="def ping(host):\n    return send(host, b'ping')\n")), 30)
+    response = channel.call(ScanFiles(write(tmp_path, a="def ping(host):\n    return send(host, b'ping')\n")), 120)
     assert isinstance(response, ScanResult)
     outline = decode_outline(response.files[0].encoded_outline)
     assert [s.name for s in outline.symbols] == ["ping"]
@@ -58,7 +58,7 @@ def test_worker_outlines_and_embeds_files(channel: WorkerChannel, tmp_path: Path
 def test_language_of_a_header_is_detected_from_its_content(channel: WorkerChannel, tmp_path: Path) -> None:
     header = tmp_path / "late.h"
     header.write_text("#define LINE 1\n" * 500 + "namespace shop {\nclass Cart {\n  int total() { return 1; }\n};\n}\n")
-    response = channel.call(ScanFiles((header.as_posix(),)), 30)
+    response = channel.call(ScanFiles((header.as_posix(),)), 120)
     assert isinstance(response, ScanResult)
     outline = decode_outline(response.files[0].encoded_outline)
     assert (outline.language, outline.symbols[-1].qualified) == ("cpp", "shop.Cart.total")
@@ -72,20 +72,20 @@ def test_embedding_waits_for_outlines_until_its_share_of_time_is_due(tmp_path: P
 
     def first(channel: WorkerChannel) -> None:
         pool.submit_deferred(channel, lambda channel: done.append("vectors"), 1, lambda: store_is_open)
-        hold.wait(30)
+        hold.wait(120)
 
     pool.submit_bulk(first)
     last = pool.submit_bulk(lambda channel: done.append("outlines"))
     hold.set()
-    last.result(30)
-    pool.submit_bulk(lambda channel: None).result(30)
+    last.result(120)
+    pool.submit_bulk(lambda channel: None).result(120)
     until(lambda: len(done) == 2, "the deferred job did not run")
     pool.close()
     assert done == (["vectors", "outlines"] if store_is_open else ["outlines", "vectors"])
 
 
 def test_known_chunks_are_not_embedded_again(channel: WorkerChannel, tmp_path: Path) -> None:
-    response = channel.call(ScanFiles(write(tmp_path, a="def ping(host):\n    return send(host, b'ping')\n")), 30)
+    response = channel.call(ScanFiles(write(tmp_path, a="def ping(host):\n    return send(host, b'ping')\n")), 120)
     assert isinstance(response, ScanResult)
     assert jobs.extract_terms(channel, response.files, lambda key: True).keys == ()
     rows = jobs.extract_terms(channel, response.files, NO_ROWS.is_finished)
@@ -93,7 +93,7 @@ def test_known_chunks_are_not_embedded_again(channel: WorkerChannel, tmp_path: P
 
 
 def test_query_vector_has_the_dimension_of_chunk_vectors(channel: WorkerChannel) -> None:
-    response = channel.call(EmbedQuery("send a ping to the host"), 30)
+    response = channel.call(EmbedQuery("send a ping to the host"), 120)
     assert isinstance(response, QueryVector)
     assert np.frombuffer(response.vector, np.float32).shape == (channel.dimension,)
 
@@ -104,8 +104,8 @@ def test_killed_worker_is_replaced(channel: WorkerChannel) -> None:
     starts = channel.starts
     os.kill(channel._process.pid, signal.SIGKILL)
     with pytest.raises(WorkerError, match="exited with status -9"):
-        channel._exchange(EmbedQuery("x"), 30)  # `call` might notice the death and start another
-    assert isinstance(channel.call(EmbedQuery("x"), 30), QueryVector)
+        channel._exchange(EmbedQuery("x"), 120)  # `call` might notice the death and start another
+    assert isinstance(channel.call(EmbedQuery("x"), 120), QueryVector)
     assert channel.starts == starts + 1
 
 
@@ -116,7 +116,7 @@ def test_hung_worker_is_killed_and_replaced(channel: WorkerChannel) -> None:
     os.kill(channel._process.pid, signal.SIGSTOP)
     with pytest.raises(WorkerError, match="did not respond within"):
         channel.call(EmbedQuery("x"), 0.2)
-    assert isinstance(channel.call(EmbedQuery("x"), 30), QueryVector)
+    assert isinstance(channel.call(EmbedQuery("x"), 120), QueryVector)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")
@@ -126,7 +126,7 @@ def test_stopped_worker_times_out_on_a_large_request(channel: WorkerChannel) -> 
     os.kill(channel._process.pid, signal.SIGSTOP)
     with pytest.raises(WorkerError, match="did not read a request"):
         channel.call(ScanText("/r/a.py", "a = 1\n" * 1_000_000), timeout_s=0.5)
-    assert isinstance(channel.call(ScanText("/r/a.py", "a = 1\n"), 60), ScanResult)
+    assert isinstance(channel.call(ScanText("/r/a.py", "a = 1\n"), 120), ScanResult)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")
@@ -141,7 +141,7 @@ def test_no_timer_remains_after_a_worker_died(channel: WorkerChannel) -> None:
     with pytest.raises(WorkerError, match="exited with status -9"):
         channel._exchange(ScanText("/r/a.py", "a = 1\n" * 1_000_000), timeout_s=60)
     for timer in [t for t in set(threading.enumerate()) - others if isinstance(t, threading.Timer)]:
-        timer.join(10)
+        timer.join(120)
         assert not timer.is_alive()
 
 
@@ -183,10 +183,10 @@ def test_single_file_that_crashes_a_worker_is_outlined_as_text(tmp_path: Path) -
 def test_pool_runs_interactive_and_bulk_jobs_and_closes_at_once(tmp_path: Path) -> None:
     pool = WorkerPool(CONFIGURE, 1)
     paths = write(tmp_path, a="def a(): pass\n")
-    bulk = pool.submit_bulk(lambda channel: channel.call(ScanFiles(paths), 30))
-    interactive = pool.submit_interactive(lambda channel: channel.call(ScanText(paths[0], "def b(): pass\n"), 30))
-    assert isinstance(bulk.result(60), ScanResult)
-    response = interactive.result(60)
+    bulk = pool.submit_bulk(lambda channel: channel.call(ScanFiles(paths), 120))
+    interactive = pool.submit_interactive(lambda channel: channel.call(ScanText(paths[0], "def b(): pass\n"), 120))
+    assert isinstance(bulk.result(120), ScanResult)
+    response = interactive.result(120)
     assert isinstance(response, ScanResult)
     assert [s.name for s in decode_outline(response.files[0].encoded_outline).symbols] == ["b"]
     pool.close()

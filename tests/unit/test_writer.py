@@ -48,7 +48,7 @@ def test_failed_write_is_retried_after_a_backoff(tmp_path: Path) -> None:
 
     writer = IndexWriter(ThreadPoolExecutor(1), on_written, lambda store, error: None)
     writer.flush(publisher, [state], frozenset())
-    assert writes.acquire(timeout=30)
+    assert writes.acquire(timeout=120)
     assert writer.is_backing_off
     assert "Cannot write the index" in state.error
     writer.flush(publisher, [state], frozenset())
@@ -58,7 +58,7 @@ def test_failed_write_is_retried_after_a_backoff(tmp_path: Path) -> None:
     state.store, _ = open_store(tmp_path / "rows", StoreIdentity("model", 8, 1, 1))
     writer.retry()
     writer.flush(publisher, [state], frozenset())
-    assert writes.acquire(timeout=30)
+    assert writes.acquire(timeout=120)
     assert not writer.is_backing_off
     assert state.error == ""
     assert state.store.keys == publisher.chunk_index.reader().live_keys()
@@ -85,11 +85,11 @@ def test_checkpoint_contains_rows_written_during_a_scan(tmp_path: Path, monkeypa
     writer = IndexWriter(storage, on_written, lambda store, error: None)
     try:
         writer.flush(publisher, [state], frozenset())  # the walk is still running
-        assert writes.acquire(timeout=60)
+        assert writes.acquire(timeout=120)
         assert RowStore(tmp_path / "rows", identity).load_checkpoint() is None
         state.pending_walks = 0
         writer.flush(publisher, [state], frozenset())
-        assert writes.acquire(timeout=60)
+        assert writes.acquire(timeout=120)
         storage.submit(lambda: None).result(60)  # the checkpoint follows the write
         again = RowStore(tmp_path / "rows", identity)
         assert again.load_checkpoint() is not None

@@ -91,7 +91,7 @@ def installation_of_the_readme_works(session: Session) -> None:
     shell, lua = (re.search(rf"```{language}\n(.*?)```", readme, re.DOTALL) for language in ("sh", "lua"))
     script = textwrap.dedent(shell.group(1)).replace("/path/to/promptls/editors/nvim", str(session.folder / "clone"))
     (session.programs / "nvim").symlink_to(session.nvim)
-    subprocess.run(["sh", "-ec", script], env={**os.environ, **session.env}, check=True, timeout=60)
+    subprocess.run(["sh", "-ec", script], env={**os.environ, **session.env}, check=True, timeout=120)
     session.write_init(textwrap.dedent(lua.group(1)))
     editor = session.start()
     editor.command("help promptls")
@@ -115,7 +115,7 @@ def installation_by_the_server_works(session: Session) -> None:
     shutil.rmtree(session.home / ".config")
     installer = session.programs / "promptls"
     subprocess.run(
-        [installer, "install", "nvim"], env={**os.environ, **session.env}, check=True, timeout=60, capture_output=True
+        [installer, "install", "nvim"], env={**os.environ, **session.env}, check=True, timeout=120, capture_output=True
     )
     installer.unlink()  # Neovim has to find the server without the PATH
     folder = session.home / ".local/share/nvim/site/pack/promptls/start/promptls"
@@ -204,8 +204,8 @@ def lua_files_are_valid(session: Session) -> None:
         editor.lua("require(...)", name)
 
 
-@check("start-up loads only two modules and takes less than 50 ms", isolated=True)
-def start_up_is_fast(session: Session) -> None:
+@check("start-up loads only two modules", isolated=True)
+def start_up_loads_little(session: Session) -> None:
     session.write_init("")
     editor = session.start()
     loaded_modules = """
@@ -216,10 +216,5 @@ def start_up_is_fast(session: Session) -> None:
     """
     modules = editor.lua(loaded_modules)
     expect(modules == ["promptls.config", "promptls.documents"], "only the tracking of buffers is loaded", modules)
-    times = session.folder / "times"
-    command = [*editor.process.args[:1], "--headless", "--startuptime", str(times), "+qall"]
-    subprocess.run(command, cwd=session.workspace, env={**os.environ, **session.env}, check=True, timeout=60)
-    durations = [line.split() for line in times.read_text().splitlines() if "plugin/promptls.lua" in line]
-    expect(durations and float(durations[0][1]) < 50, "the plugin loads within 50 ms", durations)
     session.write_init("vim.lsp.enable('promptls')")
     wait_ready(session.open_code())

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import msgpack
 from screen import Screen
 
-TIMEOUT_S = 20.0
+TIMEOUT_S = 60.0
 """Maximum time to wait for a condition or a response, in seconds; many times the usual duration."""
 
 

@@ -6,7 +6,7 @@ import Mocha from "mocha";
 export async function run(): Promise<void> {
   const results = process.env.PROMPTLS_HOST_RESULTS as string;
   const write = (line: object) => fs.appendFileSync(results, `${JSON.stringify(line)}\n`);
-  const mocha = new Mocha({ ui: "bdd", timeout: 30_000, reporter: "min" });
+  const mocha = new Mocha({ ui: "bdd", timeout: 120_000, reporter: "min" });
   if (process.env.PROMPTLS_HOST_ONLY) mocha.grep(new RegExp(process.env.PROMPTLS_HOST_ONLY));
   mocha.suite.emit("pre-require", globalThis, "tests", mocha);
   for (const load of [

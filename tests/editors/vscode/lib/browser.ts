@@ -102,7 +102,7 @@ export class WorkbenchPage {
     return lines.join("\n").replace(/\u00a0/g, " ");
   }
 
-  async expectText(text: string | RegExp, timeoutMs = 20_000): Promise<void> {
+  async expectText(text: string | RegExp, timeoutMs = 60_000): Promise<void> {
     await waitFor(`the editor shows ${text}`, async () => {
       const visible = await this.editorText();
       return typeof text === "string" ? visible.includes(text) : text.test(visible);
@@ -138,7 +138,7 @@ export class WorkbenchPage {
   }
 
   /** Wait for a text in the accessible label of the status bar item. */
-  async expectStatus(text: string, timeoutMs = 20_000): Promise<void> {
+  async expectStatus(text: string, timeoutMs = 60_000): Promise<void> {
     const label = () => this.statusItem.getAttribute("aria-label");
     await waitFor(`the status bar item shows “${text}”`, async () => (await label())?.includes(text), timeoutMs);
   }

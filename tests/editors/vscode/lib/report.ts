@@ -30,7 +30,7 @@ export function createReport(): Report {
 export async function waitFor<T>(
   description: string,
   poll: () => T | PromiseLike<T>,
-  timeoutMs = 20_000,
+  timeoutMs = 60_000,
 ): Promise<NonNullable<T>> {
   const end = Date.now() + timeoutMs;
   let lastError: unknown;
