@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from processes import command_of, family
 from promptls.extensions.team.build import Report, TeamError, build, update
 from promptls.extensions.team.config import TeamConfig, read_config
 from promptls.extensions.team.messages import (
@@ -24,7 +25,6 @@ from promptls.extensions.team.messages import (
     SearchIndex,
 )
 from promptls.extensions.team.reader_process import Reader
-from processes import command_of, family
 from promptls.index import tokenize
 from teamkit import (
     BUCKET,
