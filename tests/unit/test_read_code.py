@@ -80,6 +80,26 @@ def test_a_definition_is_complete_with_its_comment_header_imports_and_relations(
     assert read(SHOP, tmp_path, "cart.py#Cart.add").text.split("\n")[3] == "10\t    # Adds an item."
 
 
+def test_imports_of_other_functions_are_not_in_use(tmp_path: Path) -> None:
+    text = """
+-- a.py --
+from m import Cart, Item
+
+def one():
+    from other import Cart
+    return Cart
+
+def two():
+    from other import Item, Cart
+    return Cart(Item)
+
+def three():
+    return Cart
+"""
+    assert read(text, tmp_path, "a.py#three").text.split("\n")[1] == "imports m Cart"
+    assert read(text, tmp_path, "a.py#two").text.split("\n")[1] == "imports m Cart Item"
+
+
 def test_relations_name_tests(tmp_path: Path) -> None:
     assert read(SHOP, tmp_path, "#round_up").text.split("\n")[-1] == (
         "calls Money (:1) · called by 1 (cart.py:17) · tests 1 (test_money.py:5)"

@@ -255,7 +255,7 @@ def _problem(place: str, outcome: MentionOutcome, context: ResolveContext) -> st
         return f"{place} is a folder; read a file of it: {names}{more}."
     near = [mention_to_argument(name) for name in (outcome.suggestion, *outcome.candidates[:MAX_LISTED]) if name]
     reason = outcome.reason or f"Nothing is called {place}."
-    nearest = f" Nearest: {', '.join(near)}." if near else ""
+    nearest = f" Nearest: {', '.join(dict.fromkeys(near))}." if near else ""
     return one_line(f"{place}: {reason}{nearest}")
 
 
@@ -315,19 +315,20 @@ def _numbered(region: _Region, renderer: Renderer, span: Span) -> list[str]:
 def _imports_in_use(region: _Region) -> str:
     """Return the imported names that occur in a region, with their modules."""
     outline = region.file.entry.outline
-    outside = [i for i in outline.imports if i.line not in region.span] if outline is not None else []
-    if not outside:
+    if outline is None:
         return ""
+    other = [s.span for s in outline.symbols if s.kind in CALLABLE_KINDS and not s.span.overlaps(region.span)]
+    outside = [i for i in outline.imports if i.line not in region.span and not any(i.line in span for span in other)]
     words = set(_WORD.findall(region.file.slice(region.span)))
-    used: dict[str, list[str]] = {}
+    used: dict[str, dict[str, None]] = {}  # names by module, each once
     for imported in outside:
         names = imported.names or (re.split(r"[./:\\]+", imported.module)[-1],)
         local = imported.local_names or names
         for name, alias in zip(names, local, strict=False):
             if alias in words and name != "*":
-                used.setdefault(imported.module, []).append(name if name == alias else f"{name} as {alias}")
+                used.setdefault(imported.module, {})[name if name == alias else f"{name} as {alias}"] = None
     text = ", ".join(
-        module if len(names) == 1 and module.endswith(names[0]) else f"{module} {' '.join(names)}"
+        module if len(names) == 1 and module.endswith(next(iter(names))) else f"{module} {' '.join(names)}"
         for module, names in used.items()
     )
     return f"imports {truncate_words(clean(text).lines[0], MAX_IMPORT_CHARACTERS)}" if text else ""
