@@ -1,4 +1,4 @@
-"""Generate the reference pages, the tables in README.md and the settings of the editor clients.
+"""Generate the reference pages, the tables in README.md, and the settings and tools of the editor clients.
 
 The constant answers of the MCP server come from its SDK. Tables come from the code: settings, mention kinds, models, profiles, recipes, the command line. The protocol page
 comes from the golden messages in tests/protocol. A block `<!-- generated: NAME -->` … `<!-- end -->` in README.md or
@@ -18,6 +18,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import anyio
 import editor_settings
+import editor_tools
 import msgspec
 
 from promptls.api.messages import params
@@ -162,12 +163,14 @@ BLOCKS = {
 
 
 EDITORS = {
-    "editors/vscode/package.json": editor_settings.package_json,
+    "editors/vscode/package.json": lambda text: editor_tools.package_json(editor_settings.package_json(text)),
     "editors/nvim/lua/promptls/settings.lua": editor_settings.lua_types,
+    "editors/nvim/lua/promptls/tools.lua": editor_tools.lua,
     "editors/emacs/promptls.el": editor_settings.elisp_header,
     "editors/emacs/promptls-settings.el": editor_settings.elisp,
+    "editors/emacs/promptls-tools.el": editor_tools.elisp,
 }
-"""Files of the editor clients that are generated from the settings and the version."""
+"""Files of the editor clients that are generated from the settings, the tools and the version."""
 
 
 def filled(text: str) -> str:

@@ -78,7 +78,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
       vscode.commands.registerCommand(`promptls.${name}`, withErrorNotification(run)),
     ),
     ...registerChatParticipant(prompts, clientContext, icon),
-    ...registerTools(prompts, server),
+    ...registerTools(manifest.contributes.languageModelTools, server),
     ...registerMcpServer(server, String(manifest.version)),
   );
   // Without a workspace there is nothing to index, and the server starts with the first request.

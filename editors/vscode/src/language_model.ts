@@ -13,7 +13,7 @@ export function completeHandler(): CompleteHandler | undefined {
   return async (params, token) => {
     const model = await selectModel();
     const options = {
-      justification: "promptls uses the model to find search terms for your question.",
+      justification: "promptls uses the model to choose the code for your question.",
       modelOptions: { max_tokens: params.maxTokens },
     };
     const response = await model.sendRequest(toChatMessages(params.messages), options, token);

@@ -20,8 +20,8 @@ interface ShellExecutionEvents {
 /** Events of the terminal's shell integration. */
 export const shellIntegration = vscode.window as ShellExecutionEvents;
 
-export interface ToolOptions<T> {
-  input: T;
+export interface ToolOptions {
+  input: Record<string, unknown>;
   tokenizationOptions?: { tokenBudget: number };
 }
 
@@ -29,8 +29,8 @@ interface ToolRegistry {
   registerTool?(
     name: string,
     tool: {
-      invoke(options: ToolOptions<never>, token: vscode.CancellationToken): Promise<unknown>;
-      prepareInvocation?(options: ToolOptions<never>): { invocationMessage: string };
+      invoke(options: ToolOptions, token: vscode.CancellationToken): Promise<unknown>;
+      prepareInvocation?(options: ToolOptions): { invocationMessage: string };
     },
   ): vscode.Disposable;
 }

@@ -10,6 +10,8 @@ import { folder, waitFor, waitForIndex, withSetting } from "./helpers";
 
 const index = process.env.PROMPTLS_CACHE as string;
 
+const TOOLS = ["explain_symbol", "get_context", "read_code", "search_code"];
+
 interface ToolHost {
   tools: readonly { name: string }[];
   invokeTool(name: string, options: object, token: vscode.CancellationToken): Thenable<{ content: { value: string }[] }>;
@@ -32,25 +34,32 @@ describe("language models", () => {
     await waitForIndex();
     await withSetting("languageModel.use", "editor", vscode.ConfigurationTarget.Global, async () => {
       await waitFor("the fake model receives a request", async () => {
-        const built = await (await waitForIndex()).buildPrompt({ message: "Where do loyal people get a rebate?" });
-        assert.ok(modelRequests().some((request) => request.extension === "promptls.promptls"), built.warnings.join(" "));
+        const built = await (await waitForIndex()).buildPrompt({ message: "Where is the discount given to loyal customers?" });
+        const { selection } = built as { selection?: { chosen: number } };
+        assert.equal(selection?.chosen, 1, built.warnings.join(" "));
+        assert.ok(modelRequests().some((request) => request.extension === "promptls.promptls"));
         return true;
       });
     });
     await waitForIndex();
   });
 
-  it("can call the tools, which respect the token limit", async () => {
+  it("can call the tools of the server, which respect the token limit", async () => {
     await waitForIndex();
     const host = vscode.lm as unknown as ToolHost;
-    assert.ok(["promptls_context", "promptls_search"].every((name) => host.tools.some((tool) => tool.name === name)));
-    const token = new vscode.CancellationTokenSource().token;
-    const context = await host.invokeTool("promptls_context", { input: { question: "How is money rounded? @#rounded", tokens: 600 }, toolInvocationToken: undefined }, token);
-    const text = context.content.map((part) => part.value).join("");
-    assert.ok(text.includes("def rounded(money)") && text.length < 600 * 6, text);
-    const found = await host.invokeTool("promptls_search", { input: { query: "round half up", limit: 3 }, toolInvocationToken: undefined }, token);
-    const lines = found.content.map((part) => part.value).join("").split("\n");
-    assert.ok(lines.length <= 3 && lines[0]!.startsWith("shop/money.py:"), lines.join("\n"));
+    const names = host.tools.map((tool) => tool.name).filter((name) => name.startsWith("promptls_"));
+    assert.deepEqual(names.sort(), TOOLS.map((name) => `promptls_${name}`));
+    const call = async (name: string, input: object, tokenBudget?: number) => {
+      const tokenizationOptions = tokenBudget && { tokenBudget, countTokens: async (text: string) => text.length / 4 };
+      const options = { input, tokenizationOptions, toolInvocationToken: undefined };
+      const result = await host.invokeTool(`promptls_${name}`, options, new vscode.CancellationTokenSource().token);
+      return result.content.map((part) => part.value).join("");
+    };
+    assert.match(await call("search_code", { query: "round half up" }), /money\.py\n[^]*function rounded/);
+    assert.match(await call("read_code", { places: ["shop/money.py#rounded"] }), /def rounded\(money\)/);
+    assert.match(await call("explain_symbol", { name: "rounded" }), /def rounded\(money\)/);
+    assert.match(await call("get_context", { question: "How is money rounded? @#rounded" }, 600), / of 600 tokens/);
+    await assert.rejects(call("read_code", { path: "shop/money.py" }), /places/);
   });
 
   it("are offered an MCP server, which answers when the editor starts it", async function () {
@@ -60,7 +69,7 @@ describe("language models", () => {
     const [command, ...args] = await waitFor("the editor starts the server", () => runningProcesses(index, "mcp")[0]?.words, 30_000);
     assert.deepEqual(args.slice(-3), ["mcp", "--root", folder().fsPath]);
     const tools = await listMcpTools(command!, args);
-    assert.deepEqual(tools, ["explain_symbol", "get_context", "read_code", "search_code"]);
+    assert.deepEqual(tools, TOOLS);
   });
 });
 

@@ -9,6 +9,8 @@ interface ChatModelRegistry {
 }
 
 const ANSWER = "Answer of the fake model.";
+/** Answer to the server's request to choose from a list of regions. */
+const CHOICE = '{"regions": [1], "queries": []}';
 
 export function activate(context: vscode.ExtensionContext): void {
   registerModel(context);
@@ -31,7 +33,8 @@ function registerModel(context: vscode.ExtensionContext): void {
       const texts = messages.map((message) => ({ role: message.role, text: textOf(message.content) }));
       fs.appendFileSync(log, `${JSON.stringify({ extension, messages: texts })}\n`);
       const Part = (vscode as unknown as { LanguageModelTextPart: new (text: string) => unknown }).LanguageModelTextPart;
-      progress.report({ index: 0, part: new Part(ANSWER) });
+      const isChoice = texts[0]?.text.includes("a list of regions");
+      progress.report({ index: 0, part: new Part(isChoice ? CHOICE : ANSWER) });
     },
     async provideTokenCount(text: unknown): Promise<number> {
       return Math.ceil(textOf(text).length / 4);

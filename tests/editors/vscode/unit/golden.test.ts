@@ -100,7 +100,7 @@ const CHECKS: Record<string, (result: never) => void> = {
 };
 
 /** Methods that this extension does not show. */
-const UNUSED_METHODS = ["models", "profiles", "reindex", "resolveMentions", "verifyCitations"];
+const UNUSED_METHODS = ["callTool", "list", "models", "profiles", "read", "reindex", "resolveMentions", "verifyCitations"];
 
 for (const testCase of cases) {
   test(`golden message ${testCase.name} is rendered`, () => {
