@@ -197,7 +197,7 @@ def lua_files_are_valid(session: Session) -> None:
         expect(not problem, f"{file.name} parses", problem)
         expect(text.startswith("-- "), f"{file.name} starts with a comment")
         long_lines = [line for line in text.splitlines() if len(line) > 120]
-        if file.name != "settings.lua":  # generated
+        if file.name not in ("settings.lua", "tools.lua"):  # generated
             expect(not long_lines, f"{file.name} has at most 120 columns", long_lines)
     for module in sorted((PLUGIN / "lua").rglob("*.lua")):
         name = str(module.relative_to(PLUGIN / "lua")).removesuffix(".lua").replace("/", ".").removesuffix(".init")

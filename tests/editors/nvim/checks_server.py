@@ -297,12 +297,12 @@ def language_model_of_the_editor_is_used(session: Session) -> None:
       vim.g.promptls = { settings = { languageModel = { use = 'editor' } } }
       require('promptls.config').set({ complete = function(messages, max_tokens, done)
         _G.completion_request = { #messages, max_tokens }
-        vim.defer_fn(function() done('{"terms": ["rounding"]}') end, 1)
+        vim.defer_fn(function() done('{"regions": [1], "queries": []}') end, 1)
       end })
       vim.lsp.enable('promptls')
     """)
     editor = session.open_code()
-    editor.command("Promptls build Wie wird gerundet?")
+    editor.command("Promptls build How is money rounded?")
     expect("# Question" in wait_preview(editor), "a prompt is built")
     request = editor.lua("return _G.completion_request or false")
     expect(request and request[0] > 0 and request[1] > 0, "the model received a request", request)

@@ -105,7 +105,8 @@ M.register('terminal', {
     -- end does nothing until the user presses Enter.
     local path = vim.fn.tempname() .. '.md'
     if path:find('%c') or vim.fn.writefile(vim.split(prompt, '\n', { plain = true }), path) ~= 0 then
-      return notify.error(('Cannot write the prompt to %s. Set TMPDIR to another folder.'):format(vim.fn.strtrans(path)))
+      local problem = 'Cannot write the prompt to %s. Set TMPDIR to another folder.'
+      return notify.error(problem:format(vim.fn.strtrans(path)))
     end
     vim.fn.chansend(vim.b[bufnr].terminal_job_id, path .. ' ')
     notify.info('The path of the prompt is in the terminal; the file is deleted when Neovim exits.')

@@ -77,6 +77,41 @@ function checks.codecompanion()
     return message.content == prompt
   end)
   expect(has_prompt, 'the chat contains the unchanged prompt', messages)
+
+  local config = require('codecompanion.config').interactions.chat.tools
+  local names = config.groups.promptls.tools
+  expect(
+    vim.deep_equal(names, { 'search_code', 'read_code', 'explain_symbol', 'get_context' }),
+    'the group has the tools of the server',
+    names
+  )
+  local function call(name, arguments)
+    local tool, output, shown, status = config[name].callback(), nil, nil, nil
+    expect(tool.schema['function'].description ~= '', 'the tool is described', tool)
+    chat.add_tool_output = function(_, _, text, for_user)
+      output, shown = text, for_user
+    end
+    tool.cmds[1]({ chat = chat }, arguments, nil, function(result)
+      status = result.status
+    end)
+    wait('the tool has returned', function()
+      return status
+    end)
+    tool.args = arguments
+    tool.output[status](tool)
+    return output, shown, status
+  end
+  local listed = call('search_code', { query = 'round money', paths = {} })
+  expect(listed:find('function rounded', 1, true), 'the list contains the function', listed)
+  local read, shown = call('read_code', { places = { 'shop/money.py#rounded' } })
+  expect(read:find('def rounded', 1, true), 'the definition is read', read)
+  expect(shown == 'Read code: shop/money.py#rounded', 'the chat shows what was read', shown)
+  local explained = call('explain_symbol', { name = 'rounded' })
+  expect(explained:find('def rounded', 1, true), 'the symbol is explained', explained)
+  local context = call('get_context', { question = QUESTION })
+  expect(context:find('def rounded', 1, true), 'the context contains the code', context)
+  local refused, _, status = call('read_code', { path = 'shop/money.py' })
+  expect(status == 'error' and refused:find('unknown field', 1, true), 'an error names the valid fields', refused)
 end
 
 function checks.CopilotChat()

@@ -239,8 +239,28 @@ checks['promptls/reindex'] = function()
   require('promptls.usercmd').run({ args = 'reindex', range = 0, bang = true })
 end
 
--- The plugin does not use this method.
-checks['promptls/verifyCitations'] = function() end
+checks['promptls/callTool'] = function(case, result)
+  local config = { interactions = { chat = {} } }
+  package.loaded['codecompanion.config'] = config
+  require('promptls.adapters.codecompanion').setup()
+  local tool = config.interactions.chat.tools[case.params.name].callback()
+  tool.args = case.params.arguments
+  local output
+  local chat = {
+    add_tool_output = function(_, _, text)
+      output = text
+    end,
+  }
+  tool.cmds[1]({ chat = chat }, case.params.arguments, nil, function(called)
+    tool.output[called.status](tool)
+  end)
+  expect(output == result.text, 'the text of the tool is returned', output)
+end
+
+local unused = { 'promptls/list', 'promptls/read', 'promptls/verifyCitations' }
+for _, method in ipairs(unused) do
+  checks[method] = function() end
+end
 
 local count = 0
 for _, case in ipairs(read_json(folder .. '/cases.json')) do
@@ -262,7 +282,9 @@ for _, case in ipairs(read_json(folder .. '/cases.json')) do
     return golden.result, golden.error and golden.error.message
   end
   local ok, problem = xpcall(function()
-    if golden.error then
+    if golden.error and case.method == 'promptls/callTool' then
+      check(case, { text = golden.error.message })
+    elseif golden.error then
       local text = notifications(function()
         if case.method == 'promptls/buildPrompt' then
           require('promptls.prompt').show({ message = case.params.message })
@@ -274,7 +296,7 @@ for _, case in ipairs(read_json(folder .. '/cases.json')) do
     else
       check(case, golden.result)
     end
-    local is_requested = requested_method == case.method or case.method == 'promptls/verifyCitations'
+    local is_requested = requested_method == case.method or vim.list_contains(unused, case.method)
     expect(is_requested, 'the request was sent', requested_method)
   end, function(message)
     return type(message) == 'string' and debug.traceback(message, 2) or message

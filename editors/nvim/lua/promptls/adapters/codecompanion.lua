@@ -1,5 +1,5 @@
--- Adapter for codecompanion.nvim: replaces a message with mentions by the prompt that promptls builds for it.
--- The chat shows the message as typed. Load it as an extension:
+-- Adapter for codecompanion.nvim: replaces a message with mentions by the prompt that promptls builds for it, and adds
+-- the tool group `promptls`. The chat shows the message as typed. Load it as an extension:
 -- `extensions = { promptls = { callback = 'promptls.adapters.codecompanion' } }`.
 
 local client = require('promptls.client')
@@ -62,7 +62,59 @@ local function send_to_chat(text, question)
   chat:add_buf_message({ role = 'user', content = question })
 end
 
---- Install the prompt decorator, the 'completefunc' of chat buffers and the consumer.
+--- Return a tool for codecompanion, which resolves it for each call.
+---@param tool promptls.Tool
+local function chat_tool(tool)
+  local chat, text
+  local function add_output(self)
+    local subject = self.args and self.args[tool.parameters.required[1]]
+    subject = type(subject) == 'table' and table.concat(subject, ', ') or tostring(subject)
+    chat:add_tool_output(self, text, ('%s: %s'):format(tool.title, subject))
+  end
+  return {
+    name = tool.name,
+    cmds = {
+      function(tools, arguments, _, done)
+        chat = tools.chat
+        client.request('promptls/callTool', { name = tool.name, arguments = arguments }, {
+          bufnr = chat.bufnr,
+          on_result = function(result)
+            text = result.text
+            done({ status = 'success', data = text })
+          end,
+          on_error = function(message)
+            text = message
+            done({ status = 'error', data = text })
+          end,
+        })
+      end,
+    },
+    schema = {
+      type = 'function',
+      ['function'] = { name = tool.name, description = tool.description, parameters = tool.parameters },
+    },
+    output = { success = add_output, error = add_output },
+  }
+end
+
+--- Add the tools of the server as a group.
+---@param config table The tools of codecompanion's configuration.
+local function add_tools(config)
+  local names = {}
+  for _, tool in ipairs(require('promptls.tools')) do
+    names[#names + 1] = tool.name
+    config[tool.name] = {
+      description = tool.title,
+      callback = function()
+        return chat_tool(tool)
+      end,
+    }
+  end
+  config.groups = config.groups or {}
+  config.groups.promptls = { description = 'Search, read and explain the code', tools = names }
+end
+
+--- Install the prompt decorator, the tools, the 'completefunc' of chat buffers and the consumer.
 ---@param opts? promptls.CodeCompanionOptions
 function M.setup(opts)
   options = opts or {}
@@ -72,6 +124,8 @@ function M.setup(opts)
   chat.opts.prompt_decorator = function(message, ...)
     return M.decorate(previous and previous(message, ...) or message)
   end
+  chat.tools = chat.tools or {}
+  add_tools(chat.tools)
   vim.api.nvim_create_autocmd('FileType', {
     group = vim.api.nvim_create_augroup('promptls.codecompanion', {}),
     pattern = 'codecompanion',
