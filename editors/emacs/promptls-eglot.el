@@ -32,8 +32,10 @@
 (declare-function eglot-workspace-folders "ext:eglot" (server))
 (declare-function jsonrpc--async-request-1 "jsonrpc" (connection method params &rest args))
 (declare-function jsonrpc--process "jsonrpc" (connection))
+(declare-function jsonrpc-error "jsonrpc" (&rest args))
 (declare-function jsonrpc-notify "jsonrpc" (connection method params))
 (declare-function jsonrpc-running-p "jsonrpc" (connection))
+(declare-function promptls-gptel-abort "promptls-gptel" ())
 (declare-function promptls-eglot-server-p "promptls-eglot" (object))
 (defvar eglot--servers-by-project)
 (defvar eglot-connect-hook)
@@ -67,7 +69,8 @@ The server detects file changes itself."
                                '(:dynamicRegistration :json-false)))
     (setq all (plist-put all :workspace workspace))
     (plist-put all :experimental
-               '(:promptls (:clientContext t :complete :json-false)))))
+               (list :promptls (list :clientContext t
+                                     :complete (promptls-complete-capability))))))
 
 (cl-defmethod eglot-handle-request
   ((server promptls-eglot-server) (_method (eql workspace/configuration)) &key items)
@@ -86,6 +89,35 @@ The server detects file changes itself."
   ((server promptls-eglot-server) (_method (eql promptls/clientContext)) &key kinds)
   "Return the client context of KINDS for SERVER."
   (promptls-client-context server (append kinds nil)))
+
+(defun promptls-eglot--complete (params process)
+  "Return the result of promptls/complete with PARAMS.
+Signal an error if the model fails or needs longer than the server waits.
+PROCESS is the server, whose output is read after that: older versions of
+jsonrpc must not receive messages while they handle one."
+  (let ((deadline (+ (float-time) promptls-language-model-timeout-s))
+        (filter (process-filter process))
+        state value)
+    (set-process-filter process t)
+    (unwind-protect
+        (with-local-quit
+          (promptls-complete params
+                             (lambda (result) (setq state 'done value result))
+                             (lambda (message) (setq state 'failed value message)))
+          (while (and (null state) (< (float-time) deadline) (process-live-p process))
+            (accept-process-output nil 0.05)))
+      (set-process-filter process filter)
+      (unless state
+        (promptls-gptel-abort)))
+    (if (eq state 'done)
+        value
+      (jsonrpc-error "%s" (or value "The language model did not answer in time")))))
+
+;; Eglot answers before it reads on, so that Emacs waits for the model.
+(cl-defmethod eglot-handle-request
+  ((server promptls-eglot-server) (_method (eql promptls/complete)) &rest params)
+  "Return the answer of the language model to PARAMS for SERVER."
+  (promptls-eglot--complete params (jsonrpc--process server)))
 
 (cl-defmethod eglot-handle-notification
   ((server promptls-eglot-server) (_method (eql promptls/statusChanged)) &rest status)

@@ -1,4 +1,4 @@
-;;; promptls-gptel.el --- Mentions in gptel chats  -*- lexical-binding: t; -*-
+;;; promptls-gptel.el --- Mentions and tools in gptel chats  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: Apache-2.0
 
@@ -7,19 +7,29 @@
 ;; `promptls-gptel-mode' builds the messages of a gptel chat into prompts before
 ;; gptel sends them, so that the mentioned code is included.  The text of the
 ;; chat buffer is not modified.
+;;
+;; `promptls-gptel-tools' returns the tools of the server.  The server can ask the
+;; model of gptel to choose code: see `promptls-language-model-use'.
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'text-property-search)
 (require 'promptls)
+(require 'promptls-tools)
 
 (declare-function gptel "ext:gptel" (name &optional _ initial interactivep))
 (declare-function gptel-send "ext:gptel" (&optional arg))
 (declare-function gptel-prompt-prefix-string "ext:gptel" ())
 (declare-function gptel-response-prefix-string "ext:gptel" ())
+(declare-function gptel-abort "ext:gptel-request" (buffer))
 (declare-function gptel-fsm-info "ext:gptel-request" (fsm))
+(declare-function gptel-make-tool "ext:gptel-request" (&rest slots))
+(declare-function gptel-request "ext:gptel-request" (&optional prompt &rest args))
+(defvar gptel-max-tokens)
 (defvar gptel-prompt-transform-functions)
+(defvar gptel-use-context)
+(defvar gptel-use-tools)
 
 (defcustom promptls-gptel-style 'replace
   "How the built prompt is combined with a message that has mentions.
@@ -136,6 +146,68 @@ not modified."
       (insert prompt)
       (gptel-send))
     (pop-to-buffer chat)))
+
+;;;; Tools
+
+(defun promptls-gptel--call-tool (tool callback values)
+  "Call TOOL, an element of `promptls-tools', with VALUES of its arguments.
+Call CALLBACK with the text of the result or of the error."
+  (let ((failed (lambda (_code text) (funcall callback (concat "Error: " text))))
+        (arguments (cl-loop for argument in (plist-get tool :args)
+                            for value in values
+                            unless (memq value '(nil :null))
+                            append (list (intern (concat ":" (plist-get argument :name))) value))))
+    (condition-case err
+        (promptls-request-async
+         (promptls-connect) "promptls/callTool"
+         (list :name (plist-get tool :name)
+               :arguments (or arguments (make-hash-table)))
+         (lambda (result) (funcall callback (plist-get result :text)))
+         failed)
+      (error (funcall failed nil (error-message-string err))))))
+
+;;;###autoload
+(defun promptls-gptel-tools ()
+  "Return the tools of the server, for the variable `gptel-tools'."
+  (require 'gptel)
+  (mapcar (lambda (tool)
+            (apply #'gptel-make-tool
+                   :function (lambda (callback &rest values)
+                               (promptls-gptel--call-tool tool callback values))
+                   :async t
+                   :category "promptls"
+                   (copy-tree tool t)))
+          promptls-tools))
+
+;;;; The language model of gptel, for the server
+
+(defun promptls-gptel-complete (params done failed)
+  "Answer PARAMS of promptls/complete with the model of gptel.
+Call DONE with the result, or FAILED with a message."
+  (require 'gptel)
+  (let (system turns)
+    (dolist (message (plist-get params :messages))
+      (push (plist-get message :content)
+            (if (equal (plist-get message :role) "system") system turns)))
+    ;; Not the current buffer: a chat may have its own model, tools and context.
+    (with-current-buffer (get-buffer-create " *promptls gptel*")
+      (let ((gptel-max-tokens (plist-get params :maxTokens))
+            (gptel-use-context nil)
+            (gptel-use-tools nil))
+        (gptel-request (if (cdr turns) (nreverse turns) (car turns))
+          :system (string-join (nreverse system) "\n\n")
+          :stream nil
+          :callback (lambda (response info)
+                      (cond
+                       ((stringp response) (funcall done (list :text response)))
+                       ((consp response))
+                       (t (funcall failed (format "gptel: %s" (or (plist-get info :status)
+                                                                  "no response")))))))))))
+
+(defun promptls-gptel-abort ()
+  "Abort the request of `promptls-gptel-complete'."
+  (when-let ((buffer (get-buffer " *promptls gptel*")))
+    (gptel-abort buffer)))
 
 (provide 'promptls-gptel)
 ;;; promptls-gptel.el ends here

@@ -115,9 +115,9 @@ The getter returns nil if the server was started with the same value."
     :multi-root promptls-lsp-multi-root
     :completion-in-comments? t
     :initialization-options #'promptls-initialization-options
-    :custom-capabilities '((experimental
+    :custom-capabilities `((experimental
                             . ((promptls . ((clientContext . t)
-                                            (complete . :json-false))))))
+                                            (complete . ,(promptls-complete-capability)))))))
     :initialized-fn #'promptls-connected
     :notification-handlers (promptls-lsp--hash-table
                             "promptls/statusChanged" #'promptls-record-status)
@@ -126,6 +126,14 @@ The getter returns nil if the server was started with the same value."
                        (lambda (workspace params)
                          (promptls-client-context
                           workspace (plist-get (promptls-normalize-json params) :kinds))))
+    ;; lsp-mode cannot send an error later; the server reports an empty answer.
+    :async-request-handlers (promptls-lsp--hash-table
+                             "promptls/complete"
+                             (lambda (_workspace params done)
+                               (promptls-complete params done
+                                                  (lambda (text)
+                                                    (message "promptls: %s" text)
+                                                    (funcall done (list :text ""))))))
     :action-handlers (promptls-lsp--hash-table
                       "promptls.openPrompt" #'promptls-lsp--run-command
                       "promptls.copyPrompt" #'promptls-lsp--run-command))))

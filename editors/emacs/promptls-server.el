@@ -16,6 +16,7 @@
 (require 'subr-x)
 (require 'promptls-data)
 
+(declare-function promptls-gptel-complete "promptls-gptel" (params done failed))
 (declare-function promptls-scratch-buffer "promptls" (root))
 
 ;;;; Options
@@ -350,6 +351,23 @@ CONNECTION defaults to the connection of the current buffer, TIMEOUT to
     (if (eq state 'done)
         value
       (user-error "%s" value))))
+
+;;;; Requests of the server for a language model
+
+(defun promptls-complete-capability ()
+  "Return t if the server may ask the model of gptel, else `:json-false'.
+The user sets `promptls-language-model-use' to \"editor\"; a project cannot."
+  (if (and (equal "editor" (default-value 'promptls-language-model-use))
+           (locate-library "gptel"))
+      t
+    :json-false))
+
+(defun promptls-complete (params done failed)
+  "Answer PARAMS of promptls/complete; call DONE with the result or FAILED."
+  (require 'promptls-gptel)
+  (condition-case err
+      (promptls-gptel-complete (promptls-normalize-json params) done failed)
+    (error (funcall failed (error-message-string err)))))
 
 ;;;; Status
 

@@ -137,17 +137,28 @@ def batch(report: Report, title: str, file: str, **environment: str | None) -> N
 
 
 def sending(report: Report) -> None:
-    """Send prompts with gptel, or the fake of its interface, to a local server and check what it receives."""
-    from chatserver import ChatServer, say
+    """Use gptel, or the fake of its interface, with a local server: prompts that are sent, tools, choice of code."""
+    from chatserver import ChatServer, Handler, say
+
+    def is_choice(messages: list[dict[str, str]]) -> bool:
+        return "a list of regions" in messages[0]["content"]
+
+    def answer(handler: Handler) -> None:
+        choice = is_choice(handler.server.requests[-1].body["messages"])
+        say('{"regions": [1], "queries": []}' if choice else "Half up.")(handler)
 
     folders = os.environ.get("PROMPTLS_GPTEL") or str(HERE / "fakes" / "gptel")
-    with ChatServer([say("Half up.")]) as server:
-        batch(report, "gptel", "sending.el", GPTEL_PATH=folders, CHAT_HOST=server.url.split("/")[2])
-        messages = [request.body["messages"][-1]["content"] for request in server.requests]
-    built = bool(messages) and "def rounded(money)" in messages[0] and "How is it rounded? @#rounded" in messages[0]
-    report.add("gptel: the server receives the built prompt", built, repr(messages)[:600])
-    sent = len(messages) == 2 and messages[1].strip().endswith("The built prompt.")
-    report.add("gptel: the server receives the prompt of the preview", sent, repr(messages[1:])[:600])
+    for client in CLIENTS:
+        with ChatServer([answer]) as server:
+            batch(
+                report, f"gptel, {client}", "sending.el", CLIENT=client, GPTEL_PATH=folders, CHAT_HOST=server.url[7:-3]
+            )
+            bodies = [request.body["messages"] for request in server.requests]
+        messages = [body[-1]["content"] for body in bodies if not is_choice(body)]
+        built = bool(messages) and "def rounded(money)" in messages[0] and "How is it rounded? @#rounded" in messages[0]
+        report.add(f"gptel, {client}: the server receives the built prompt", built, repr(messages)[:600])
+        sent = len(messages) == 2 and messages[1].strip().endswith("The built prompt.")
+        report.add(f"gptel, {client}: the server receives the prompt of the preview", sent, repr(messages[1:])[:600])
 
 
 # ---- typed keys

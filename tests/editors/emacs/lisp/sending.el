@@ -18,10 +18,18 @@
 (defvar gptel-backend)
 (defvar gptel-model)
 (defvar gptel-stream)
+(defvar lsp-restart)
+(defvar lsp-session-file)
 (declare-function gptel-make-openai "gptel" (name &rest options))
+(declare-function gptel-tool-args "gptel" (tool))
+(declare-function gptel-tool-function "gptel" (tool))
+(declare-function gptel-tool-name "gptel" (tool))
 (declare-function gptel-send "gptel" (&optional arg))
 
-(setq promptls-client 'eglot
+(setq promptls-client (intern (getenv "CLIENT"))
+      promptls-language-model-use "editor"
+      lsp-session-file (expand-file-name "lsp-session" (getenv "HOME"))
+      lsp-restart 'ignore
       promptls-command (split-string (getenv "PROMPTLS_COMMAND"))
       gptel-stream nil
       gptel-model 'test
@@ -52,6 +60,37 @@
 (promptls-gptel-send-prompt "The built prompt.")
 (check-that "gptel shows the answer to a prompt of the preview"
   (wait-for (lambda () (sending-answered-p "*promptls chat*")) 60))
+
+(defun sending-call-tool (name &rest values)
+  "Return the text of the tool NAME, called with VALUES as gptel does."
+  (let ((tool (seq-find (lambda (tool) (equal name (gptel-tool-name tool))) (promptls-gptel-tools)))
+        text)
+    (while (< (length values) (length (gptel-tool-args tool)))
+      (setq values (append values '(nil))))
+    (with-current-buffer (find-file-noselect (workspace "shop/cart.py"))
+      (apply (gptel-tool-function tool) (lambda (result) (setq text result)) values))
+    (wait-for (lambda () text) 60)))
+
+(check-equal "gptel has the tools of the server"
+             (mapcar #'gptel-tool-name (promptls-gptel-tools))
+             '("search_code" "read_code" "explain_symbol" "get_context"))
+(check-that "the tool search_code lists regions"
+  (string-match-p "function rounded" (sending-call-tool "search_code" "round money" [] 500 nil :json-false)))
+(check-that "the tool read_code returns definitions"
+  (string-match-p "def rounded" (sending-call-tool "read_code" ["shop/money.py#rounded"])))
+(check-that "the tool explain_symbol returns the definition"
+  (string-match-p "def rounded" (sending-call-tool "explain_symbol" "rounded")))
+(check-that "the tool get_context returns the code"
+  (string-match-p "def rounded" (sending-call-tool "get_context" "How is money rounded?")))
+(check-that "the error of a tool is its text"
+  (string-prefix-p "Error: " (sending-call-tool "read_code" [])))
+
+(switch-to-buffer (find-file-noselect (workspace "shop/cart.py")))
+(let ((result (promptls-request "promptls/buildPrompt"
+                                (list :message "How is the total of a cart rounded?"))))
+  (check "the model of gptel chooses the code"
+         (equal 1 (promptls-get result :selection :chosen))
+         (plist-get result :warnings)))
 
 (finish)
 ;;; sending.el ends here

@@ -51,13 +51,26 @@
 
 (defun gptel--request (prompt chat)
   "Send the text of the buffer PROMPT and add the answer to CHAT."
-  (let* ((content (with-current-buffer prompt (buffer-substring-no-properties (point-min) (point-max))))
-         (messages (vector (list :role "user" :content content)))
+  (let ((content (with-current-buffer prompt (buffer-substring-no-properties (point-min) (point-max)))))
+    (kill-buffer prompt)
+    (gptel--post (list (list :role "user" :content content))
+                 (lambda (answer)
+                   (with-current-buffer chat
+                     (goto-char (point-max))
+                     (insert "\n\n" (propertize answer 'gptel 'response) "\n\n### "))))))
+
+(cl-defun gptel-request (prompt &key callback system &allow-other-keys)
+  "Send PROMPT, a text, with SYSTEM; call CALLBACK with the answer."
+  (gptel--post (list (list :role "system" :content system) (list :role "user" :content prompt))
+               (lambda (answer) (funcall callback answer nil))))
+
+(defun gptel--post (messages done)
+  "Send MESSAGES to the server and call DONE with the answer."
+  (let* ((messages (vconcat messages))
          (url-request-method "POST")
          (url-request-extra-headers '(("Content-Type" . "application/json")))
          (url-request-data
           (encode-coding-string (json-encode (list :model gptel-model :messages messages)) 'utf-8)))
-    (kill-buffer prompt)
     (url-retrieve
      gptel-backend
      (lambda (_)
@@ -65,9 +78,13 @@
        (search-forward "\n\n")
        (let* ((choice (aref (alist-get 'choices (json-read)) 0))
               (answer (alist-get 'content (alist-get 'message choice))))
-         (with-current-buffer chat
-           (goto-char (point-max))
-           (insert "\n\n" (propertize answer 'gptel 'response) "\n\n### ")))))))
+         (funcall done answer))))))
+
+(cl-defstruct gptel-tool function name description args async category)
+
+(defun gptel-make-tool (&rest slots)
+  "Return the tool with SLOTS."
+  (apply #'make-gptel-tool slots))
 
 (provide 'gptel)
 ;;; gptel.el ends here
