@@ -1,4 +1,4 @@
-"""The plugin of the command-line tool llm, which sends to a local endpoint: `llm -f promptls:"QUESTION" "PROMPT"`."""
+"""The plugin of the command-line tool llm, which sends to a local endpoint: fragments (`-f`) and tools (`-T`)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from chatserver import ChatServer, say
+from chatserver import ChatServer, completion, raw, say
 from conftest import SHOP, write_tree
 from mcpkit import environment
+from promptls.api.tools import TOOLS
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,15 @@ def endpoint(workspace: Path) -> Iterator[ChatServer]:
     with ChatServer([say("It multiplies.")]) as server:
         folder = workspace.parent / "config" / "io.datasette.llm"
         folder.mkdir(parents=True, exist_ok=True)
-        models = [{"model_id": "local", "model_name": "m", "api_base": server.url, "can_stream": False}]
+        models = [
+            {
+                "model_id": "local",
+                "model_name": "m",
+                "api_base": server.url,
+                "can_stream": False,
+                "supports_tools": True,
+            }
+        ]
         (folder / "extra-openai-models.yaml").write_text(json.dumps(models))  # JSON is YAML
         yield server
 
@@ -85,6 +94,32 @@ def test_llm_lists_the_loader(workspace: Path) -> None:
     listed = llm(workspace, "fragments", "loaders").stdout
     assert listed.startswith("promptls:\n")
     assert "@-mentions" in listed
+
+
+def test_model_calls_the_tools(workspace: Path, endpoint: ChatServer) -> None:
+    calls = [
+        ("search_code", {"query": "discount", "paths": "shop/"}),
+        ("explain_symbol", {"name": "apply_discount"}),
+        ("read_code", {"path": "shop/cart.py"}),
+    ]
+    functions = [
+        {"id": name, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+        for name, arguments in calls
+    ]
+    body = json.loads(completion(None))
+    body["choices"][0]["message"]["tool_calls"] = functions
+    endpoint.actions = [raw(json.dumps(body).encode()), say("It multiplies.")]
+    done = llm(workspace, "-m", "local", *(f"-T{name}" for name in TOOLS), "how is a discount applied?")
+    assert (done.returncode, done.stdout.strip()) == (0, "It multiplies."), done.stderr
+    first, second = (request.body for request in endpoint.requests)
+    declared = [tool["function"] for tool in first["tools"]]
+    assert [(tool["name"], tool["description"]) for tool in declared] == [
+        (t.name, t.description) for t in TOOLS.values()
+    ]
+    answers = {m["tool_call_id"]: m["content"] for m in second["messages"] if m["role"] == "tool"}
+    assert "function apply_discount" in answers["search_code"]
+    assert "def apply_discount" in answers["explain_symbol"]
+    assert "path: unknown field; valid: places," in answers["read_code"]
 
 
 def test_command_line_does_not_import_llm() -> None:

@@ -1,5 +1,6 @@
-"""Plugin of the command-line tool llm: `llm -f promptls:"QUESTION"` adds the code for a question to a prompt.
+"""Plugin of the command-line tool llm.
 
+`llm -f promptls:"QUESTION"` adds the code for a question to a prompt, `llm -T search_code -T read_code` offers the tools.
 llm loads this module by its entry point; nothing else imports it.
 """
 
@@ -7,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import llm
 
@@ -18,6 +21,23 @@ from promptls.cli.workspace import request
 def register_fragment_loaders(register: Callable[[str, Callable[[str], llm.Fragment]], None]) -> None:
     """Register the prefix `promptls:`."""
     register("promptls", load_context)
+
+
+@llm.hookimpl  # type: ignore[untyped-decorator]
+def register_tools(register: Callable[[llm.Tool], None]) -> None:
+    """Register the tools for language models with the texts that the MCP server declares."""
+    from promptls.api.tool_params import json_schema
+    from promptls.api.tools import TOOLS  # imports the engine, which only tools need
+
+    for tool in TOOLS.values():
+        register(llm.Tool(tool.name, tool.description, json_schema(tool.params), partial(_call_tool, tool.name)))
+
+
+def _call_tool(name: str, /, **arguments: Any) -> str:
+    """Return the text of a tool that was called on the current folder."""
+    params = {"name": name, "arguments": arguments}
+    with request(argparse.Namespace(root=None), "promptls/callTool", params) as result:
+        return str(result["text"])
 
 
 def load_context(question: str) -> llm.Fragment:
