@@ -82,7 +82,8 @@
              (dolist (command '(promptls-ask promptls-build promptls-search promptls-explain
                                 promptls-graph promptls-memory promptls-recipes promptls-status
                                 promptls-restart promptls-doctor promptls-scratch promptls-menu
-                                promptls-mode promptls-sync-mode promptls-gptel-mode))
+                                promptls-mode promptls-sync-mode promptls-gptel-mode
+                                promptls-gptel-tools))
                (unless (autoloadp (symbol-function command))
                  (princ (format "%s is not autoloaded. " command))))
              (find-file (expand-file-name "x.prompt.md" temporary-file-directory))
