@@ -63,7 +63,7 @@ def _lua(value: Any, indent: str = "") -> str:
     inner = indent + "  "
     if isinstance(value, dict):
         items = [f"{_lua_key(k)} = {_lua(v, inner)}" for k, v in value.items()]
-    elif isinstance(value, list):
+    elif isinstance(value, list | tuple):
         items = [_lua(v, inner) for v in value]
     else:
         return _lua_string(value) if isinstance(value, str) else json.dumps(value)

@@ -24,7 +24,7 @@ return {
           description = 'Globs of the files: "src/**/*.py", "docs/", or "!tests/" to exclude.',
           type = 'array',
           items = { type = 'string' },
-          default = [],
+          default = {},
         },
         budget_tokens = {
           description = 'Maximum size of the list in tokens, 200 to 8,000.',
@@ -88,7 +88,7 @@ return {
           description = 'Parts of the answer, by default all: definition, callers, callees, imports, overrides, tests, mentions.',
           type = 'array',
           items = { type = 'string' },
-          default = [],
+          default = {},
         },
       },
       required = { 'name' },
