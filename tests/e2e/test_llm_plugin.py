@@ -100,7 +100,8 @@ def test_model_calls_the_tools(workspace: Path, endpoint: ChatServer) -> None:
     calls = [
         ("search_code", {"query": "discount", "paths": "shop/"}),
         ("explain_symbol", {"name": "apply_discount"}),
-        ("read_code", {"path": "shop/cart.py"}),
+        ("read_code", {"places": "shop/cart.py#apply_discount"}),
+        ("get_context", {"text": "discount"}),
     ]
     functions = [
         {"id": name, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
@@ -119,7 +120,8 @@ def test_model_calls_the_tools(workspace: Path, endpoint: ChatServer) -> None:
     answers = {m["tool_call_id"]: m["content"] for m in second["messages"] if m["role"] == "tool"}
     assert "function apply_discount" in answers["search_code"]
     assert "def apply_discount" in answers["explain_symbol"]
-    assert "path: unknown field; valid: places," in answers["read_code"]
+    assert "calls total" in answers["read_code"]
+    assert "text: unknown field; valid: question," in answers["get_context"]
 
 
 def test_command_line_does_not_import_llm() -> None:

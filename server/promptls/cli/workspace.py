@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 REPORT_INTERVAL_S = 10
 """Interval between sentences about the progress of the index, in seconds; small workspaces take less."""
-RERANKED_METHODS = ("promptls/search", "promptls/list", "promptls/buildPrompt")
+RERANKED_METHODS = ("promptls/search", "promptls/list", "promptls/buildPrompt", "promptls/callTool")
 """Requests that use the reranking model, if one is configured."""
 MODEL_TIMEOUT_S = 60.0
 """Maximum wait for a reranking model, in seconds; a large one on a slow disk takes longest."""
@@ -106,7 +106,7 @@ def request(
                 # the server does this in the background; here the first request is the only one
                 if method in RERANKED_METHODS:
                     engine.index.wait_for_reranker(MODEL_TIMEOUT_S)
-                if method == "promptls/read":
+                if method in ("promptls/read", "promptls/callTool"):
                     engine.graph_of(engine.index.snapshot())
                 engine.services.cooccurrence.follow(engine.index.snapshot())
                 if engine.team is not None:
