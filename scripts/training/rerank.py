@@ -26,13 +26,13 @@ from scipy.optimize import minimize
 from promptls.engine import Engine
 from promptls.mentions.context import ClientContext
 from promptls.model import CancelToken, Item
+from promptls.prompt import scoring
 from promptls.prompt.context import implicit
 from promptls.prompt.context.query_understanding import understand_query
 from promptls.prompt.options import RecipeOptions, RequestOptions, resolve_options
-from promptls.prompt.packing import rank
 from promptls.retrieval.retrieve import RetrievalStrategy
 
-WEIGHTS = Path(rank.__file__).with_name("rank.json")
+WEIGHTS = Path(scoring.__file__).with_name("rerank.json")
 BUDGET = 8000
 RIDGE = 1.0
 FOLDS = 5
@@ -154,7 +154,7 @@ def plot(bins: Sequence[Bin], path: Path) -> None:
     figure.savefig(path, metadata={"Date": None})
 
 
-def fit(examples: Sequence[Example]) -> rank.RerankWeights:
+def fit(examples: Sequence[Example]) -> scoring.RerankWeights:
     """Return the weights of a logistic regression with an L2 penalty on standardized features."""
     features = np.concatenate([e.features for e in examples])
     needed = np.concatenate([e.needed for e in examples])
@@ -170,12 +170,12 @@ def fit(examples: Sequence[Example]) -> rank.RerankWeights:
     found = minimize(loss, np.zeros(features.shape[1] + 1), jac=True, method="L-BFGS-B").x
     vector = found[:-1] / deviation
     offset = float(found[-1] - vector @ mean)
-    rounded = {name: round(float(v), 4) for name, v in zip(rank.FEATURES, vector, strict=True)}
-    return rank.RerankWeights(rounded, round(offset, 4))
+    rounded = {name: round(float(v), 4) for name, v in zip(scoring.FEATURES, vector, strict=True)}
+    return scoring.RerankWeights(rounded, round(offset, 4))
 
 
-def _probabilities(features: Floats, weights: rank.RerankWeights) -> Floats:
-    vector = np.array([weights.weights[name] for name in rank.FEATURES])
+def _probabilities(features: Floats, weights: scoring.RerankWeights) -> Floats:
+    vector = np.array([weights.weights[name] for name in scoring.FEATURES])
     return np.asarray(1 / (1 + np.exp(-(features @ vector + weights.offset))))
 
 
@@ -202,7 +202,7 @@ def _example(engine: Engine, root: str, question: corpora.Question) -> Example:
     found = implicit.retrieve_items(query, (), context, implicit.max_candidates(options.profile, BUDGET))
     items = implicit.read_top_items(found, context, options.profile, BUDGET).items
     needed = np.array([_is_needed(r.item, question, root) for r in items], np.float64)
-    return Example(question, rank.rerank_features(items), needed)
+    return Example(question, scoring.rerank_features(items), needed)
 
 
 def _is_needed(item: Item, question: corpora.Question, root: str) -> bool:

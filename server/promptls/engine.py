@@ -42,7 +42,7 @@ from promptls.mentions.syntax.grammar import MessageSyntax
 from promptls.model import CancelToken
 from promptls.model.files import is_prompt_document
 from promptls.prompt.language_model import LanguageModel, connect_language_model
-from promptls.prompt.received import Received
+from promptls.prompt.read_code import Received
 from promptls.prompt.recipes import (
     RecipeCollection,
     built_in_recipes,

@@ -5,10 +5,9 @@ from hypothesis import strategies as st
 
 from promptls.extensions.compat.codebuddy import classifier
 from promptls.extensions.compat.prompto import classify_action
-from promptls.prompt.intent import ACTIONS, QUESTION_TYPES
+from promptls.prompt.intent import ACTIONS, GENERAL, QUESTION_TYPES, SCOPES
 from promptls.prompt.intent.categories import category_names
 from promptls.prompt.intent.detect import detect_intent
-from promptls.prompt.intent.types import GENERAL, SCOPES
 from promptls.retrieval.query import parse_query
 
 WORDS = (

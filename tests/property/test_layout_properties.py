@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from promptkit import LAYOUTS, renderer, text_file
 from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.assemble import AssembledPrompt, BudgetTooSmall, assemble, frame_tokens
-from promptls.prompt.layouts import Message, PromptMetadata, Section
+from promptls.prompt.layouts import VARIANTS, Message, PromptMetadata, Section
 from promptls.prompt.packing.pack import PackingCandidate, pack
 from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.rendering.renderer import Renderer
-from promptls.prompt.variants import VARIANTS
 
 HOSTILE_TEXT = st.lists(
     st.sampled_from(

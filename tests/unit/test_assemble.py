@@ -19,11 +19,11 @@ from promptls.prompt.assemble import (
     frame_tokens,
 )
 from promptls.prompt.errors import UnknownName
+from promptls.prompt.layouts import variant_text
 from promptls.prompt.packing.pack import PackingCandidate, PackResult, pack
 from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.tokens import counter
-from promptls.prompt.variants import variant_text
 
 GREET = text_file(
     '''\

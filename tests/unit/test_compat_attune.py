@@ -17,7 +17,7 @@ from promptls.extensions.compat.attune import (
     join_context,
     join_context_numbered,
 )
-from promptls.prompt.variants import VARIANTS
+from promptls.prompt.layouts import VARIANTS
 
 
 def hits(*documents: tuple[str, str]) -> list[RetrievalHit]:

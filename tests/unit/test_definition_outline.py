@@ -5,7 +5,7 @@ from __future__ import annotations
 from promptkit import renderer, symbol_item, text_file
 from promptls.model import FileText, Item
 from promptls.prompt.packing.pack import PackingCandidate, pack
-from promptls.prompt.rendering.definition_outline import (
+from promptls.prompt.rendering.forms import (
     MAX_MEMBERS,
     DefinitionOutline,
     outline_definitions,

@@ -19,7 +19,7 @@ from promptls.prompt.instructions import (
     render_instructions,
     render_response_format,
 )
-from promptls.prompt.intent.types import QUESTION_TYPES
+from promptls.prompt.intent import QUESTION_TYPES
 from promptls.prompt.tokens import counter
 
 BUILT_IN = load_instruction_templates()

@@ -13,8 +13,8 @@ from promptls.model import Item, Origin, Span
 from promptls.prompt import profile as profiles
 from promptls.prompt.build import TraceStage, trace_line
 from promptls.prompt.errors import UnknownName
+from promptls.prompt.layouts import VARIANTS
 from promptls.prompt.packing.pack import PackingCandidate, pack
-from promptls.prompt.packing.rank import DEDUPLICATORS, SIMILARITY_FEATURES, drop_overlaps, split_by_threshold
 from promptls.prompt.profile import (
     GROUP,
     Profile,
@@ -26,8 +26,15 @@ from promptls.prompt.profile import (
     profile_names,
 )
 from promptls.prompt.rendering.forms import item_forms
-from promptls.prompt.scoring import RetrievedItem, ScoringQuery, apply_boosts
-from promptls.prompt.variants import VARIANTS
+from promptls.prompt.scoring import (
+    DEDUPLICATORS,
+    SIMILARITY_FEATURES,
+    RetrievedItem,
+    ScoringQuery,
+    apply_boosts,
+    drop_overlaps,
+    split_by_threshold,
+)
 
 
 @pytest.mark.parametrize("name", profile_names())

@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from promptls.model import Item, Origin, Span
-from promptls.prompt.packing.rank import (
+from promptls.prompt.scoring import (
+    RetrievedItem,
     apply_time_decay,
     by_value_per_token,
     diversify,
@@ -19,7 +20,6 @@ from promptls.prompt.packing.rank import (
     jaccard,
     split_by_threshold,
 )
-from promptls.prompt.scoring import RetrievedItem
 
 
 def retrieved(place: str, total: float, text: str = "", age: float | None = None) -> RetrievedItem:

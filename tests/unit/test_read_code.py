@@ -9,8 +9,7 @@ import pytest
 
 from graphkit import context_for
 from promptls.model import Span
-from promptls.prompt.read_code import ReadResult, fair_shares, read_places, split_place
-from promptls.prompt.received import Received
+from promptls.prompt.read_code import ReadResult, Received, fair_shares, read_places, split_place
 from promptls.prompt.tokens import counter
 
 SHOP = '''

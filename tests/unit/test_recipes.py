@@ -10,6 +10,7 @@ import pytest
 from promptls.model import Problem
 from promptls.prompt.assemble import VARIANTS
 from promptls.prompt.recipes import (
+    MAX_ARGUMENT_CHARACTERS,
     InvalidRecipeCall,
     Recipe,
     RecipeSource,
@@ -24,7 +25,6 @@ from promptls.prompt.recipes import (
     render_recipe,
 )
 from promptls.prompt.recipes.parser import MAX_RECIPE_CHARACTERS
-from promptls.prompt.recipes.template import MAX_ARGUMENT_CHARACTERS
 from promptls.prompt.tokens import counter
 from workspaces import context_of, snapshot_of
 

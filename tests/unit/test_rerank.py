@@ -7,8 +7,7 @@ import math
 import pytest
 
 from promptls.model import Item, Origin, Span
-from promptls.prompt.packing.rank import rerank, rerank_features
-from promptls.prompt.scoring import RetrievedItem
+from promptls.prompt.scoring import RetrievedItem, rerank, rerank_features
 
 
 def found(path: str, symbol: str, text: str, score: float) -> RetrievedItem:

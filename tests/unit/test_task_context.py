@@ -13,10 +13,9 @@ from promptls.mentions.resolvers.git import unified_diff
 from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.context.explicit import locate_item
 from promptls.prompt.layouts import Message
-from promptls.prompt.packing.rank import SHORT_ITEM_LINES, required_score
+from promptls.prompt.scoring import SHORT_ITEM_LINES, required_score
 from promptls.prompt.tasks.changes import FileChange, parse_change
-from promptls.prompt.tasks.conversation import earlier_question
-from promptls.prompt.tasks.instruction import is_instruction_only
+from promptls.prompt.tasks.select import earlier_question, is_instruction_only
 from workspaces import context_of, snapshot_of
 
 BEFORE = """def load(path):

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from promptls.model import Item, RenderedItem, Span
 from promptls.prompt.errors import UnknownName
 from promptls.prompt.layouts import (
+    VARIANTS,
     Chat,
     Layout,
     Message,
@@ -31,7 +32,6 @@ from promptls.prompt.rendering import fences
 from promptls.prompt.rendering.renderer import SEPARATOR, Renderer
 from promptls.prompt.sanitize import clean
 from promptls.prompt.tokens import Counter
-from promptls.prompt.variants import VARIANTS
 
 NO_METADATA = PromptMetadata()
 OUTPUTS = ("context", "messages", "text")

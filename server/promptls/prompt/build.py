@@ -31,18 +31,16 @@ from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Layout, Message, PromptMetadata, Section, message_only_layout
 from promptls.prompt.options import PromptOptions
 from promptls.prompt.packing.pack import ALREADY_INCLUDED, OmittedItem, PackResult, pack
-from promptls.prompt.packing.rank import DroppedItem, split_by_threshold
 from promptls.prompt.region_list import list_regions
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.rendering.spans import subtract_spans
 from promptls.prompt.sanitize import message_warnings
-from promptls.prompt.scoring import CorpusStatistics
+from promptls.prompt.scoring import CorpusStatistics, DroppedItem, split_by_threshold
 from promptls.prompt.sections import gather_sections
-from promptls.prompt.tasks.conversation import earlier_question
+from promptls.prompt.tasks import TaskContext, TaskRequest
 from promptls.prompt.tasks.feature import asks_for_feature, items_around_feature
 from promptls.prompt.tasks.long_log import contains_log, shorten_log
-from promptls.prompt.tasks.select import task_context
-from promptls.prompt.tasks.types import TaskContext, TaskRequest
+from promptls.prompt.tasks.select import earlier_question, task_context
 from promptls.prompt.tokens import Counter
 from promptls.retrieval.query import Query, parse_query
 

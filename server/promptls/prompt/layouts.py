@@ -1,4 +1,4 @@
-"""Layouts of prompts: order, headings and markup of the parts.
+"""Layouts of prompts: order, headings and markup of the parts, and the instructions of the variants.
 
 A layout is a function of a prompt's content; `default_layout` is that of the default profile, others come from
 profile hooks.  `assemble` counts the result and reduces the content until it fits the budget.
@@ -7,6 +7,8 @@ profile hooks.  `assemble` counts the result and reduces the content until it fi
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
 from typing import Literal
 
 from msgspec import Struct
@@ -14,7 +16,6 @@ from msgspec import Struct
 from promptls.prompt.packing.pack import PackedItem
 from promptls.prompt.rendering import fences
 from promptls.prompt.rendering.renderer import SEPARATOR, Renderer, render_element
-from promptls.prompt.variants import variant_text
 
 SectionPlacement = Literal["instructions", "context", "task"]
 Role = Literal["system", "user", "assistant"]
@@ -151,3 +152,16 @@ def _context(content: PromptContent, boundary: str, renderer: Renderer | None) -
     if content.map:
         parts.append(("map", "", f"{MAP_INTRODUCTION}\n{fences.fence([('section', 'map')], content.map, boundary)}"))
     return [(name, head if i == 0 else "", text) for i, (name, _, text) in enumerate(parts)]
+
+
+# ---------------------------------------------------------------- variants
+
+
+VARIANTS = ("anti_prior", "baseline", "citation", "strict")
+"""Names of all variants."""
+
+
+@cache
+def variant_text(name: str) -> str:
+    """Return the text of variants/NAME.md: a variant, or "clause" or "conventions" of the default layout."""
+    return files(__package__).joinpath("variants", f"{name}.md").read_text("utf-8").strip()

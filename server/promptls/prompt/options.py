@@ -20,10 +20,9 @@ from promptls.prompt.context.explicit import active_context
 from promptls.prompt.errors import InvalidOption, UnknownName
 from promptls.prompt.instructions import InstructionTemplates, load_instruction_templates
 from promptls.prompt.language_model import LanguageModel
-from promptls.prompt.layouts import Message
+from promptls.prompt.layouts import VARIANTS, Message
 from promptls.prompt.profile import Profile, ProfileError, profile
 from promptls.prompt.tokens import Counter
-from promptls.prompt.variants import VARIANTS
 from promptls.settings import SectionSettings, Settings, config_file
 
 FILLS = ("relevant", "full")

@@ -17,13 +17,39 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field, structs
 
+from promptls.mentions.context import ResolveContext
+from promptls.model import Problem, SectionEntry
 from promptls.prompt.errors import UnknownName
+from promptls.prompt.instructions import InstructionTemplates
 from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Layout, default_layout
 from promptls.prompt.scoring import BOOSTS, FORMULAS, Boost, Formula
-from promptls.prompt.section_types import SectionProducer
 from promptls.util.decode import convert
 from promptls.util.toml import tomllib
+
+
+class SectionContext(Struct, frozen=True):
+    """Input of a section producer."""
+
+    intent: Intent
+    files: tuple[str, ...]  # absolute paths of the files in the prompt, most important first
+    context: ResolveContext
+    templates: InstructionTemplates  # of the instructions
+    full_files: frozenset[str]  # paths of files that the message mentions as a whole
+    tasks: tuple[str, ...]  # names of templates of the instructions that come before those of the question types
+    retrieval_empty: bool  # whether nothing is mentioned and retrieval found nothing
+
+
+class SectionNotes(Struct, frozen=True):
+    """Output of a section producer."""
+
+    notes: tuple[SectionEntry, ...] = ()  # most important first
+    problems: tuple[Problem, ...] = ()
+    files: tuple[str, ...] = ()  # path of the file that each note comes from; () if they come from no file
+
+
+SectionProducer = Callable[[SectionContext], SectionNotes]
+
 
 GROUP = "promptls.profiles"
 """Entry-point group of profiles."""
@@ -184,9 +210,7 @@ def profile_names() -> tuple[str, ...]:
 def profile(name: str) -> Profile:
     """Return the profile of this name.  Raises `UnknownName`, and `ProfileError` if it cannot be loaded."""
     if name == DEFAULT:
-        return parse_profile(
-            DEFAULT, files(__package__).joinpath("profiles").joinpath(f"{DEFAULT}.toml").read_text("utf-8")
-        )
+        return parse_profile(DEFAULT, files(__package__).joinpath("profiles", f"{DEFAULT}.toml").read_text("utf-8"))
     entry = _entry_points().get(name)
     if entry is None:
         raise UnknownName("profile", name, profile_names())

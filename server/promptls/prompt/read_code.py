@@ -1,15 +1,18 @@
 """Regions as text for a reader: complete definitions with line numbers, within a token budget.
 
 Each region has a heading, the imports that it uses, the lines that open the definitions around it, its lines, and one
-line of relations.  A region that costs less than its share of the budget leaves the rest to the others.
+line of relations.  A region that costs less than its share of the budget leaves the rest to the others.  Text that the
+session has received unchanged is not sent again.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import threading
 import time
 from bisect import bisect_right
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from itertools import accumulate, islice
 
@@ -26,16 +29,70 @@ from promptls.mentions.resolvers import file as file_resolver
 from promptls.mentions.resolvers import symbol as symbol_resolver
 from promptls.mentions.syntax.grammar import mention_to_argument, parse_lines
 from promptls.model import AnyOutline, FileText, Item, Mention, MentionOutcome, Span, Symbol
-from promptls.prompt.received import ReceivedRegion, hash_lines
 from promptls.prompt.region_list import ELISION
 from promptls.prompt.rendering.definitions import definition_of, enclosing_headers, member_headers
 from promptls.prompt.rendering.renderer import Renderer
-from promptls.prompt.rendering.spans import merge_spans
-from promptls.prompt.rendering.truncation import cut_position
+from promptls.prompt.rendering.spans import cut_position, merge_spans
 from promptls.prompt.sanitize import clean, one_line
 from promptls.prompt.tokens import Counter, count_all
+from promptls.util.hashing import content_hash
 from promptls.util.text.plural import plural
 from promptls.util.text.truncate import truncate_words
+
+MAX_SESSIONS = 32
+"""Maximum number of sessions that are remembered; of more, the least recently used is forgotten."""
+MAX_REGIONS = 4_000
+"""Maximum number of regions remembered of one session; a session that reads more starts again."""
+
+
+class ReceivedRegion(Struct, frozen=True):
+    """Lines that a session has received."""
+
+    path: str
+    span: Span
+    text_hash: bytes
+
+
+class Received:
+    """Regions that each session has received.  Safe to call from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sessions: OrderedDict[str, dict[str, dict[Span, bytes]]] = OrderedDict()
+
+    def has(self, session: str, path: str, span: Span, lines: Sequence[str]) -> bool:
+        """Return whether a session has received exactly these lines, alone or in a larger region.
+
+        Args:
+            session: Name of the session, "" for none.
+            path: Path of the file.
+            span: Lines of the region.
+            lines: All lines of the current text of the file.
+        """
+        with self._lock:
+            regions = self._sessions.get(session, {}).get(path, {}) if session else {}
+            known = [(other, text_hash) for other, text_hash in regions.items() if other.contains(span)]
+        return any(text_hash == hash_lines(lines, other) for other, text_hash in known)
+
+    def add(self, session: str, regions: Sequence[ReceivedRegion]) -> None:
+        """Remember regions that a session receives."""
+        if not session:
+            return
+        with self._lock:
+            paths = self._sessions.setdefault(session, {})
+            self._sessions.move_to_end(session)
+            if sum(map(len, paths.values())) + len(regions) > MAX_REGIONS:
+                paths.clear()
+            for region in regions:
+                paths.setdefault(region.path, {})[region.span] = region.text_hash
+            while len(self._sessions) > MAX_SESSIONS:
+                self._sessions.popitem(last=False)
+
+
+def hash_lines(lines: Sequence[str], span: Span) -> bytes:
+    """Return the hash of the lines of a span."""
+    return content_hash("\n".join(lines[span.start : span.end]))
+
 
 READ_BUDGET = 8_000
 """Default size of the text in tokens: more than a question needs on average."""

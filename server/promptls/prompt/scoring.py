@@ -1,21 +1,27 @@
-"""Scores of retrieved items: formulas, boosts and rank fusion as pure functions.
+"""Scores, threshold, deduplication and order of retrieved items, as pure functions.
 
 `score_items` applies a formula to retrieved items, `apply_boosts` adds boosts.  `FORMULAS` and `BOOSTS` are those that
-every profile may name; profiles add their own through hooks (see `promptls.prompt.profile`).
+every profile may name; profiles add their own through hooks (see `promptls.prompt.profile`).  Stages that drop items give a reason for each.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
-from promptls.index import tokenize
+from promptls.index import find_words, tokenize
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.model import Item
+from promptls.util.decode import decode_json
 
 
 class RetrievedItem(Struct, frozen=True):
@@ -213,3 +219,296 @@ def apply_boosts(
         total = min(cap, item.score + sum(more.values()))
         out.append(replace(retrieved, item=replace(item, score=total, reasons={**item.reasons, **round_reasons(more)})))
     return sorted(out, key=by_score_then_location)
+
+
+# ---------------------------------------------------------------- threshold
+
+
+LINE_OFFSET = 4
+"""Lines added to an item's length in its value per token: about what its header and fence cost."""
+
+
+SHORT_ITEM_LINES = 12
+"""Lines up to which the threshold does not depend on the length of an item."""
+
+
+class DroppedItem(Struct, frozen=True):
+    """An item that a stage dropped, with the reason."""
+
+    item: Item
+    reason: str
+
+
+StageResult = tuple[list[RetrievedItem], list[DroppedItem]]
+"""Items that a stage keeps, and items that it drops."""
+
+
+def split_by_threshold(
+    items: Sequence[Item], threshold: float, relative_threshold: float = 0.0, token_cost_exponent: float = 0.0
+) -> tuple[list[Item], list[DroppedItem]]:
+    """Split items by score.
+
+    The minimum is `threshold`, and `relative_threshold` times the best score: next to an item that is very probably
+    needed, unlikely ones are less often.  `required_score` raises it for long items.
+    """
+    threshold = max(threshold, relative_threshold * max((item.score for item in items), default=0.0))
+    passed: list[Item] = []
+    dropped: list[DroppedItem] = []
+    for item in items:
+        minimum = required_score(threshold, len(item.span), token_cost_exponent)
+        if item.score >= minimum:
+            passed.append(item)
+        else:
+            score, required = _format_score(item.score), _format_score(minimum)
+            dropped.append(DroppedItem(item, f"score {score} is below {required}"))
+    return passed, dropped
+
+
+def required_score(threshold: float, lines: int, token_cost_exponent: float) -> float:
+    """Return the minimum score of an item: `threshold` up to `SHORT_ITEM_LINES`, more for a longer one.
+
+    A longer item costs more tokens, so the minimum increases with the same power of its length as in
+    `by_value_per_token`.
+    """
+    relative_cost = (lines + LINE_OFFSET) / (SHORT_ITEM_LINES + LINE_OFFSET)
+    return threshold * math.pow(max(1.0, relative_cost), token_cost_exponent)
+
+
+def _format_score(score: float) -> str:
+    return f"{score:.2g}" if score >= 0.0001 else "0.0000"
+
+
+# ---------------------------------------------------------------- deduplication
+
+
+def drop_equal_texts(items: Sequence[RetrievedItem]) -> StageResult:
+    """Keep the best item of each text: copies of code add nothing."""
+    first_by_text: dict[str, Item] = {}
+    kept: list[RetrievedItem] = []
+    dropped: list[DroppedItem] = []
+    for retrieved in items:
+        first = first_by_text.setdefault(retrieved.text.strip(), retrieved.item)
+        if first is retrieved.item:
+            kept.append(retrieved)
+        else:
+            dropped.append(DroppedItem(retrieved.item, f"the same text as {_location(first)}"))
+    return kept, dropped
+
+
+def drop_equal_starts(items: Sequence[RetrievedItem]) -> StageResult:
+    """Keep the best of the items that start at the same line of a file."""
+    return _drop_duplicates(items, lambda a, b: a.span.start == b.span.start, "begins where {} begins")
+
+
+def drop_overlaps(items: Sequence[RetrievedItem]) -> StageResult:
+    """Keep the best of the items of a file that share a line; of equal scores, the first in the file."""
+    ordered = sorted(items, key=lambda r: (-r.item.score, r.item.span.start))
+    kept, dropped = _drop_duplicates(ordered, lambda a, b: a.span.overlaps(b.span), "overlaps {}")
+    kept_ids = {id(r) for r in kept}
+    return [r for r in items if id(r) in kept_ids], dropped
+
+
+def drop_contained(items: Sequence[RetrievedItem]) -> StageResult:
+    """Drop items that are contained in another item, whichever has the better score."""
+    kept: list[RetrievedItem] = []
+    dropped: list[DroppedItem] = []
+    for i, retrieved in enumerate(items):
+        item = retrieved.item
+        container = next(
+            (
+                other.item
+                for j, other in enumerate(items)
+                if other.item.path == item.path
+                and other.item.span.contains(item.span)
+                and (other.item.span != item.span or j < i)
+            ),
+            None,
+        )
+        if container is None:
+            kept.append(retrieved)
+        else:
+            dropped.append(DroppedItem(item, f"is part of {_location(container)}"))
+    return kept, dropped
+
+
+def _drop_duplicates(
+    items: Sequence[RetrievedItem], is_duplicate: Callable[[Item, Item], bool], reason: str
+) -> StageResult:
+    """Drop items that duplicate an earlier item of the same file."""
+    kept: list[RetrievedItem] = []
+    dropped: list[DroppedItem] = []
+    for retrieved in items:
+        item = retrieved.item
+        first = next((k.item for k in kept if k.item.path == item.path and is_duplicate(k.item, item)), None)
+        if first is None:
+            kept.append(retrieved)
+        else:
+            dropped.append(DroppedItem(item, reason.format(_location(first))))
+    return kept, dropped
+
+
+def _location(item: Item) -> str:
+    return f"{item.path.rsplit('/', 1)[-1]}:{item.span.label}"
+
+
+DEDUPLICATORS: dict[str, Callable[[Sequence[RetrievedItem]], StageResult]] = {
+    "text": drop_equal_texts,
+    "lines": drop_equal_starts,
+    "overlap": drop_overlaps,
+    "containment": drop_contained,
+}
+"""Deduplication functions by their name in a profile."""
+
+
+# ---------------------------------------------------------------- order
+
+
+def jaccard(a: Collection[str], b: Collection[str]) -> float:
+    """Return the Jaccard similarity |a ∩ b| / |a ∪ b|, 0 for two empty sets."""
+    one, two = set(a), set(b)
+    return len(one & two) / len(one | two) if one or two else 0.0
+
+
+def _words(retrieved: RetrievedItem) -> frozenset[str]:
+    return frozenset(retrieved.text.lower().split())
+
+
+def _enclosing_scopes(retrieved: RetrievedItem) -> frozenset[str]:
+    """Return the file of an item and the definitions that enclose it."""
+    parts = retrieved.item.symbol.split(".")[:-1]
+    return frozenset([retrieved.item.path, *(".".join(parts[: n + 1]) for n in range(len(parts)))])
+
+
+SIMILARITY_FEATURES: dict[str, Callable[[RetrievedItem], frozenset[str]]] = {
+    "words": _words,
+    "scope": _enclosing_scopes,
+}
+"""Feature sets whose Jaccard similarity is the similarity of two items, by their name in a profile."""
+
+
+def diversify(
+    items: Sequence[RetrievedItem], mmr_lambda: float = 0.7, similarity: str = "words"
+) -> list[RetrievedItem]:
+    """Reorder items by maximal marginal relevance (Carbonell and Goldstein 1998).
+
+    The next item maximizes λ · score - (1 - λ) · its largest similarity to the items before it.
+    """
+    features = SIMILARITY_FEATURES[similarity]
+    remaining = [(retrieved, features(retrieved)) for retrieved in items]
+    ordered: list[RetrievedItem] = []
+    redundancy = [0.0] * len(remaining)  # largest similarity to an item in `ordered`
+    while remaining:
+        best = max(
+            range(len(remaining)),
+            key=lambda i: (mmr_lambda * remaining[i][0].item.score - (1 - mmr_lambda) * redundancy[i], -i),
+        )
+        retrieved, selected = remaining.pop(best)
+        redundancy.pop(best)
+        ordered.append(retrieved)
+        redundancy = [max(n, jaccard(selected, other)) for n, (_, other) in zip(redundancy, remaining, strict=True)]
+    return ordered
+
+
+def by_value_per_token(items: Sequence[RetrievedItem], token_cost_exponent: float) -> list[RetrievedItem]:
+    """Sort items by ln(p / (1 - p)) - exponent · ln(lines + 4), with the score as p; scores stay.
+
+    An exponent of 1 is the greedy rule of the knapsack problem (Dantzig 1957).  Long items contain more of an answer,
+    so a smaller exponent is better; it was fitted on development questions.
+    """
+
+    def value(retrieved: RetrievedItem) -> float:
+        p = min(max(retrieved.item.score, 1e-6), 1 - 1e-6)
+        return math.log(p / (1 - p)) - token_cost_exponent * math.log(len(retrieved.item.span) + LINE_OFFSET)
+
+    return sorted(items, key=value, reverse=True)
+
+
+def apply_time_decay(items: Sequence[RetrievedItem], half_life_days: float) -> list[RetrievedItem]:
+    """Halve scores for every `half_life_days` since the last change of the file; unknown ages keep the score."""
+    out = []
+    for retrieved in items:
+        age, item = retrieved.age_days, retrieved.item
+        if age is not None and age > 0:
+            factor = math.exp(-math.log(2) * age / half_life_days)
+            reasons = {**item.reasons, "age": round(item.score * (factor - 1), 4)}
+            retrieved = replace(retrieved, item=replace(item, score=item.score * factor, reasons=reasons))
+        out.append(retrieved)
+    return sorted(out, key=by_score_then_location)
+
+
+# ---------------------------------------------------------------- rerank
+
+
+FEATURES = ("log_odds", "log_file_share", "log_named_by")
+"""Features of an item.
+
+`log_odds` is ln(p / (1 - p)) of its score p, `log_file_share` the logarithm of the share of the other items of its file
+in all scores, and `log_named_by` that of the best score of an item whose text contains its name.
+"""
+
+MAX_NAMING_ITEMS = 40
+"""Number of best items whose texts are searched for names."""
+
+MIN_NAME_CHARACTERS = 4
+"""Minimum length of a name that is searched for; shorter ones occur in any text."""
+
+_SMOOTHING = 1e-3  # added to shares and scores before their logarithm
+
+
+class RerankWeights(Struct, frozen=True):
+    """Weights of the features: p = 1 / (1 + exp(-(weights · features + offset)))."""
+
+    weights: dict[str, float]
+    offset: float
+
+
+@cache
+def default_weights() -> RerankWeights:
+    """Return the weights of the installed package."""
+    return decode_json(files(__package__).joinpath("rerank.json").read_bytes(), RerankWeights)
+
+
+def rerank(items: Sequence[RetrievedItem], weights: RerankWeights | None = None) -> list[RetrievedItem]:
+    """Return the items with the probability as their score, best first; equal ones stay in order."""
+    if not items:
+        return []
+    weights = weights or default_weights()
+    vector = np.array([weights.weights[name] for name in FEATURES])
+    probabilities = 1 / (1 + np.exp(-(rerank_features(items) @ vector + weights.offset)))
+    rescored = [
+        replace(retrieved, item=replace(retrieved.item, score=round(float(p), 6)))
+        for retrieved, p in zip(items, probabilities, strict=True)
+    ]
+    return sorted(rescored, key=lambda retrieved: -retrieved.item.score)
+
+
+def rerank_features(items: Sequence[RetrievedItem]) -> NDArray[np.float64]:
+    """Return float64[n, 3]: the values of `FEATURES` for each item."""
+    scores = [min(max(retrieved.item.score, 1e-6), 1 - 1e-6) for retrieved in items]
+    total = sum(scores)
+    by_file: dict[str, float] = defaultdict(float)
+    for retrieved, score in zip(items, scores, strict=True):
+        by_file[retrieved.item.path] += score
+    named_by = _best_naming_scores(items, scores)
+    rows = [
+        (
+            math.log(score / (1 - score)),
+            math.log((by_file[retrieved.item.path] - score + _SMOOTHING) / total),
+            math.log(named + _SMOOTHING),
+        )
+        for retrieved, score, named in zip(items, scores, named_by, strict=True)
+    ]
+    return np.array(rows, np.float64)
+
+
+def _best_naming_scores(items: Sequence[RetrievedItem], scores: Sequence[float]) -> list[float]:
+    """Return, for each item, the best score of another item whose text contains its name; 0 without one."""
+    naming = sorted(range(len(items)), key=lambda i: -scores[i])[:MAX_NAMING_ITEMS]
+    names = [retrieved.item.symbol.rpartition(".")[2] for retrieved in items]
+    best_by_name: dict[str, float] = {}
+    for i in naming:
+        words = set(find_words(items[i].text))
+        for name in words.intersection(names):
+            if name != names[i] and len(name) >= MIN_NAME_CHARACTERS:
+                best_by_name.setdefault(name, scores[i])
+    return [best_by_name.get(name, 0.0) for name in names]

@@ -24,8 +24,8 @@ from promptls.prompt.instructions import render_instructions, render_response_fo
 from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Section, SectionPlacement
 from promptls.prompt.options import PromptOptions
+from promptls.prompt.profile import SectionContext, SectionNotes, SectionProducer
 from promptls.prompt.sanitize import clean, header_text
-from promptls.prompt.section_types import SectionContext, SectionNotes, SectionProducer
 from promptls.prompt.tasks.overview import is_overview_request
 from promptls.prompt.tokens import Counter
 

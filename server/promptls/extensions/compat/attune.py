@@ -20,7 +20,7 @@ from msgspec import Struct
 from promptls.extensions.compat import markdown
 from promptls.extensions.compat.markdown import block_quote
 from promptls.index import find_words, split_identifier, stem
-from promptls.prompt.layouts import Chat, MessageParts, PromptContent
+from promptls.prompt.layouts import VARIANTS, Chat, MessageParts, PromptContent, variant_text
 from promptls.prompt.profile import ProfileHooks, read_profile
 from promptls.prompt.rendering.renderer import SEPARATOR, Renderer
 from promptls.prompt.scoring import (
@@ -32,7 +32,6 @@ from promptls.prompt.scoring import (
     normalize_scores,
     reciprocal_rank_fusion,
 )
-from promptls.prompt.variants import VARIANTS, variant_text
 
 # ---------------------------------------------------------------- scoring
 

@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from promptls.extensions.compat import markdown
 from promptls.extensions.compat.markdown import block_quote
 from promptls.index import tokenize
-from promptls.prompt.layouts import Chat, MessageParts, PromptContent, heading
+from promptls.prompt.layouts import Chat, MessageParts, PromptContent, heading, variant_text
 from promptls.prompt.packing.pack import PackedItem
 from promptls.prompt.profile import ProfileHooks, read_profile
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.sanitize import header_text
 from promptls.prompt.scoring import CorpusStatistics, RetrievedItem, ScoredItem, ScoringQuery
-from promptls.prompt.variants import variant_text
 
 # ---------------------------------------------------------------- scoring
 

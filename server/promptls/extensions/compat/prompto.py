@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from promptls.extensions.compat import markdown
 from promptls.index import stem
 from promptls.prompt.intent import Intent
-from promptls.prompt.layouts import Chat, MessageParts, PromptContent, arrange_messages
+from promptls.prompt.layouts import Chat, MessageParts, PromptContent, arrange_messages, variant_text
 from promptls.prompt.packing.pack import PackedItem
 from promptls.prompt.profile import Classification, ProfileHooks, read_profile
 from promptls.prompt.rendering.renderer import Renderer
@@ -26,7 +26,6 @@ from promptls.prompt.scoring import (
     ScoringQuery,
     reciprocal_rank_fusion,
 )
-from promptls.prompt.variants import variant_text
 from promptls.util.decode import convert
 from promptls.util.toml import tomllib
 

@@ -14,11 +14,9 @@ from promptls.graph import markdown as graph_markdown
 from promptls.graph import traversal
 from promptls.knowledge.project.facts import project_header
 from promptls.model import SectionEntry
-from promptls.prompt.layouts import Chat, MessageParts, PromptContent, arrange_messages
-from promptls.prompt.profile import ProfileHooks, read_profile
+from promptls.prompt.layouts import Chat, MessageParts, PromptContent, arrange_messages, variant_text
+from promptls.prompt.profile import ProfileHooks, SectionContext, SectionNotes, read_profile
 from promptls.prompt.rendering.renderer import SEPARATOR, Renderer
-from promptls.prompt.section_types import SectionContext, SectionNotes
-from promptls.prompt.variants import variant_text
 
 SEED_NODES = 15
 """Nodes of the graph that match the question; their neighbors are added."""

@@ -17,12 +17,11 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from promptls.prompt.layouts import Message
+from promptls.prompt.layouts import Message, variant_text
 from promptls.prompt.rendering.fences import BOUNDARY_LENGTH, SPECIMEN, fence
 from promptls.prompt.rendering.renderer import SEPARATOR
 from promptls.prompt.sanitize import escape_invisible, redact
 from promptls.prompt.tokens import Counter
-from promptls.prompt.variants import variant_text
 
 MIN_COPY_LINES = 8
 """Minimum number of lines that a tagged code block has in common with the shown text of its file to be a copy."""

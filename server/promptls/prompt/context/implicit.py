@@ -17,20 +17,23 @@ from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.context.explicit import locate_item
 from promptls.prompt.options import PromptOptions
 from promptls.prompt.packing.pack import PackingCandidate
-from promptls.prompt.packing.rank import (
+from promptls.prompt.profile import Profile
+from promptls.prompt.rendering.forms import item_forms, outline_definitions
+from promptls.prompt.rendering.renderer import Renderer
+from promptls.prompt.scoring import (
     DEDUPLICATORS,
+    CorpusStatistics,
     DroppedItem,
+    RetrievedItem,
+    ScoringQuery,
+    apply_boosts,
     apply_time_decay,
     by_value_per_token,
     diversify,
     rerank,
+    score_items,
     split_by_threshold,
 )
-from promptls.prompt.profile import Profile
-from promptls.prompt.rendering.definition_outline import outline_definitions
-from promptls.prompt.rendering.forms import item_forms
-from promptls.prompt.rendering.renderer import Renderer
-from promptls.prompt.scoring import CorpusStatistics, RetrievedItem, ScoringQuery, apply_boosts, score_items
 from promptls.retrieval.query import Query
 from promptls.retrieval.retrieve import retrieve, score_first_stage
 

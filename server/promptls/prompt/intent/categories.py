@@ -12,8 +12,10 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 
 from promptls.index import STOP_WORDS, split_identifier, stem
+from promptls.prompt.intent import GENERAL, Category, KeywordMatch
 from promptls.prompt.intent.lexicon import (
     Lexicon,
+    TokenizedQuestion,
     closest_keyword,
     common_words,
     load_data,
@@ -21,8 +23,6 @@ from promptls.prompt.intent.lexicon import (
     substring_entries,
 )
 from promptls.prompt.intent.negation import Exclusion
-from promptls.prompt.intent.tokenize import TokenizedQuestion
-from promptls.prompt.intent.types import GENERAL, Category, KeywordMatch
 
 STRONG_WEIGHT, WEAK_WEIGHT = 2.0, 0.8
 """Weight of a strong and a weak keyword; see `confidence_of_weight`."""

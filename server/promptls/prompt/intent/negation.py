@@ -14,8 +14,14 @@ from functools import cache
 from msgspec import Struct
 
 from promptls.index import STOP_WORDS, stem
-from promptls.prompt.intent.lexicon import Lexicon, load_data, load_lexicon, split_entries, substring_entries
-from promptls.prompt.intent.tokenize import TokenizedQuestion
+from promptls.prompt.intent.lexicon import (
+    Lexicon,
+    TokenizedQuestion,
+    load_data,
+    load_lexicon,
+    split_entries,
+    substring_entries,
+)
 
 MAX_SCOPE_WORDS = 8
 """Maximum number of words after a cue that it excludes."""

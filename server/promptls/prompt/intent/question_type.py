@@ -11,8 +11,10 @@ from functools import cache, lru_cache
 
 from msgspec import Struct
 
+from promptls.prompt.intent import QUESTION_TYPES
 from promptls.prompt.intent.lexicon import (
     Lexicon,
+    TokenizedQuestion,
     closest_keyword,
     common_words,
     load_data,
@@ -21,8 +23,6 @@ from promptls.prompt.intent.lexicon import (
     substring_entries,
 )
 from promptls.prompt.intent.negation import Exclusion
-from promptls.prompt.intent.tokenize import TokenizedQuestion
-from promptls.prompt.intent.types import QUESTION_TYPES
 
 
 class QuestionType(Struct, frozen=True):

@@ -14,10 +14,16 @@ from functools import cache
 
 from msgspec import Struct
 
-from promptls.prompt.intent.lexicon import Lexicon, load_data, load_lexicon, split_entries, substring_entries
+from promptls.prompt.intent import GENERAL, Category
+from promptls.prompt.intent.lexicon import (
+    Lexicon,
+    TokenizedQuestion,
+    load_data,
+    load_lexicon,
+    split_entries,
+    substring_entries,
+)
 from promptls.prompt.intent.question_type import QuestionType
-from promptls.prompt.intent.tokenize import TokenizedQuestion
-from promptls.prompt.intent.types import GENERAL, Category
 
 HIGH, MEDIUM = 0.9, 0.7
 """Confidence from which the label is "high" or "medium"."""

@@ -30,8 +30,7 @@ from promptls.prompt.packing.packer import (
     sources_of,
 )
 from promptls.prompt.rendering.forms import ItemForms, render_full_forms
-from promptls.prompt.rendering.spans import count_lines
-from promptls.prompt.rendering.truncation import elision_lines
+from promptls.prompt.rendering.spans import count_lines, elision_lines
 
 Mode = Literal["best", "skip", "signature", "stop", "cut"]
 Order = Literal["file", "score", "reverse"]

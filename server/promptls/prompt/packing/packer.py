@@ -11,11 +11,11 @@ from promptls.model import EXPLICIT_ORIGINS, FormName, Item, Origin, RenderedIte
 from promptls.prompt.rendering.forms import ItemForms, item_forms
 from promptls.prompt.rendering.spans import (
     count_lines,
+    elision_lines,
     merge_across_blank_lines,
     merge_spans,
     subtract_spans,
 )
-from promptls.prompt.rendering.truncation import elision_lines
 
 
 class Part(Struct, frozen=True, eq=False):

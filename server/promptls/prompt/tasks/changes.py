@@ -17,8 +17,8 @@ from promptls.index import OutlineRef
 from promptls.languages.kinds import CALLABLE_KINDS
 from promptls.mentions.context import ResolveContext
 from promptls.model import FileText, Item, Origin, Span, Symbol
+from promptls.prompt.tasks import SCORE
 from promptls.prompt.tasks.existing_tests import calling_tests, tests_by_name
-from promptls.prompt.tasks.types import SCORE
 
 MAX_DEFINITIONS, MAX_TESTS, MAX_CALLERS, MAX_REMOVED_USES = 16, 8, 10, 8
 """Maximum numbers of items of each kind."""

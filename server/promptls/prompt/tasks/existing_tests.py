@@ -13,7 +13,7 @@ from promptls.languages.kinds import CALLABLE_KINDS
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.resolve import collect_items, resolve_mentions
 from promptls.model import FileText, Item, Origin, Span, decode_symbol_names
-from promptls.prompt.tasks.types import SCORE, TaskRequest
+from promptls.prompt.tasks import SCORE, TaskRequest
 
 RECIPE = "tests"
 """Name of the recipe that writes tests."""

@@ -12,7 +12,7 @@ from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.outcomes import virtual_item
 from promptls.model import Item, Origin, Symbol
-from promptls.prompt.tasks.types import SCORE
+from promptls.prompt.tasks import SCORE
 from promptls.util.text.plural import plural
 
 MAX_PARTS = 150

@@ -1,19 +1,28 @@
-"""Select the task of a request, and return its context."""
+"""Selects the tasks of a request, among them the continuation of a conversation, and returns their context."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
 
-from promptls.index import is_virtual
-from promptls.model import Item, Span
+from msgspec.structs import replace
+
+from promptls.index import STOP_WORDS, find_words, is_virtual
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.extent import find_mentions
+from promptls.mentions.resolve import collect_items, parse_message, resolve_message
+from promptls.mentions.syntax.grammar import strip_mentions
+from promptls.model import Item, Origin, Span
+from promptls.prompt.layouts import Message
+from promptls.prompt.tasks import SCORE, Retrieval, TaskContext, TaskRequest
 from promptls.prompt.tasks.changes import asks_for_review, items_of_changes
-from promptls.prompt.tasks.conversation import items_of_earlier_turns
 from promptls.prompt.tasks.existing_tests import asks_for_tests, items_of_tests
 from promptls.prompt.tasks.file_structure import asks_for_structure, outlines_of_files
-from promptls.prompt.tasks.instruction import is_instruction_only
 from promptls.prompt.tasks.overview import is_overview_request, overview_items
 from promptls.prompt.tasks.trace_items import mask_mentions, stack_trace_items
-from promptls.prompt.tasks.types import Retrieval, TaskContext, TaskRequest
+from promptls.util.toml import parse_toml
 
 
 def task_context(request: TaskRequest) -> TaskContext:
@@ -74,3 +83,63 @@ def _distinct(items: Sequence[Item], explicit: Sequence[Item]) -> tuple[Item, ..
         if (item.path, item.span) not in mentioned:
             distinct.setdefault((item.path, item.span), item)
     return tuple(distinct.values())
+
+
+# ---------------------------------------------------------------- conversation
+
+
+MAX_TURNS, MAX_TURN_CHARACTERS, MAX_ITEMS = 6, 4_000, 8
+"""Maximum number of turns that are examined, the latest first; of their characters; and of items."""
+
+MAX_FOLLOW_UP_WORDS = 12
+"""Maximum number of words of a question that is understood together with the one before it."""
+
+_REFERS_BACK = re.compile(
+    r"^\W*(?:and|but|so|also|then|what about|how about|why|why not|how so|where exactly|und|aber|warum|y|pero|et|mais|pourquoi)\b"
+    r"|\b(?:it|its|that|this|these|those|they|them|their|there|one|ones|same|the (?:former|latter|other|second|first))\b",
+    re.I,
+)
+"""Words that refer to what was said before."""
+
+KINDS = frozenset({"file", "symbol"})
+"""Kinds of mentions that are kept: the others describe a state that has changed since."""
+
+
+def items_of_earlier_turns(request: TaskRequest) -> list[Item]:
+    """Return the files, lines and symbols that earlier turns mention, those of the latest turn first."""
+    turns = [turn.content for turn in request.history if turn.role == "user"]
+    items: list[Item] = []
+    for text in turns[::-1][:MAX_TURNS]:
+        if len(text) > MAX_TURN_CHARACTERS:
+            continue  # a built prompt, whose fences quote code
+        message = parse_message(text, request.context)
+        message = replace(message, mentions=tuple(m for m in message.mentions if m.kind in KINDS))
+        items += collect_items(resolve_message(message, request.context).outcomes)
+    return [replace(item, origin=Origin.TASK, score=SCORE, mention=-1) for item in items][:MAX_ITEMS]
+
+
+def earlier_question(question: str, history: Sequence[Message], context: ResolveContext) -> str:
+    """Return the last question of the user if a question refers to it, without mentions; "" if it does not."""
+    last = next((turn.content for turn in reversed(history) if turn.role == "user"), "")
+    is_short = len(question.split()) <= MAX_FOLLOW_UP_WORDS
+    if not last or len(last) > MAX_TURN_CHARACTERS or not is_short or not _REFERS_BACK.search(question[:1000]):
+        return ""
+    return strip_mentions(last, find_mentions(last, context)).strip()
+
+
+# ---------------------------------------------------------------- instructions without a question
+
+
+@cache
+def instruction_words() -> frozenset[str]:
+    """Return the words that say what to do with mentioned code, and not what it is about."""
+    text = files(__package__).joinpath("instruction_words.toml").read_text("utf-8")
+    return STOP_WORDS.union(*(words.split() for words in parse_toml(text).values()))
+
+
+def is_instruction_only(question: str) -> bool:
+    """Return whether a message without its mentions says only what to do with the mentioned code."""
+    known = instruction_words()
+    return len(question) < 1000 and all(
+        word.lower() in known or word.isdigit() or len(word) == 1 for word in find_words(question)
+    )

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.mentions.context import ResolveContext
 from promptls.model import FileText, Item, Mention, Origin, Span, Symbol
-from promptls.prompt.tasks.error_text import ErrorMessage, error_messages, raise_sites
-from promptls.prompt.tasks.stack_trace import Frame, parse_frames
+from promptls.prompt.tasks.stack_trace import ErrorMessage, Frame, error_messages, parse_frames, raise_sites
 from promptls.util.cancellation import check_each
 
 MAX_ITEMS = 12

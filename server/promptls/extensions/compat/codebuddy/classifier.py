@@ -17,7 +17,7 @@ from rapidfuzz.distance import Levenshtein
 
 from promptls.index import stem
 from promptls.prompt.intent import Category, Intent
-from promptls.prompt.intent.tokenize import MAX_QUESTION_CHARACTERS
+from promptls.prompt.intent.lexicon import MAX_QUESTION_CHARACTERS
 from promptls.prompt.profile import Classification
 from promptls.util.toml import tomllib
 

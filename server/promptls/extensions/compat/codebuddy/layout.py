@@ -9,10 +9,9 @@ from itertools import groupby
 
 from promptls.extensions.compat import markdown
 from promptls.extensions.compat.markdown import block_quote
-from promptls.prompt.layouts import Chat, MessageParts, PromptContent, arrange_messages
+from promptls.prompt.layouts import Chat, MessageParts, PromptContent, arrange_messages, variant_text
 from promptls.prompt.packing.pack import PackedItem
 from promptls.prompt.rendering.renderer import SEPARATOR, Renderer
-from promptls.prompt.variants import variant_text
 
 PERSONA = "You are a senior engineer of this project. Help with the question below, from the context given."
 

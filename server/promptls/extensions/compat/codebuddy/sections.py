@@ -12,7 +12,7 @@ from promptls.knowledge.memory_requests import rank_entries
 from promptls.knowledge.memory_store import MemoryEntry
 from promptls.knowledge.project import project_overview
 from promptls.model import SectionEntry
-from promptls.prompt.section_types import SectionContext, SectionNotes
+from promptls.prompt.profile import SectionContext, SectionNotes
 
 MAX_PEOPLE = 20
 """Maximum number of people in the team summary, by date of the last commit."""
