@@ -164,4 +164,4 @@ VARIANTS = ("anti_prior", "baseline", "citation", "strict")
 @cache
 def variant_text(name: str) -> str:
     """Return the text of variants/NAME.md: a variant, or "clause" or "conventions" of the default layout."""
-    return files(__package__).joinpath("variants", f"{name}.md").read_text("utf-8").strip()
+    return files(__package__).joinpath("variants").joinpath(f"{name}.md").read_text("utf-8").strip()

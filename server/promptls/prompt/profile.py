@@ -72,7 +72,7 @@ class Gathering(Struct, frozen=True, forbid_unknown_fields=True):
 
     source: Literal["retrieval", "graph"] = "retrieval"
     max_items: int = 0  # maximum number of retrieved items; 0: derived from the budget
-    by_task: bool = False  # whether code is added that the kind of request needs, see prompt/tasks
+    by_task: bool = False  # whether code is added that the kind of request needs; see context/gather.py
     with_mentions: bool = True  # whether retrieval runs for a message with mentions
 
 
@@ -83,7 +83,6 @@ class Scoring(Struct, frozen=True, forbid_unknown_fields=True):
     boosts: tuple[str, ...] = ()  # names in `scoring.BOOSTS` or in the hook `boosts`
     max_score: float = 0.9  # maximum score of implicit context
     threshold: float = 0.0  # minimum score; of a long item more, see `rank.required_score`
-    rerank: bool = False  # whether items are scored again next to each other, see rerank.py
     full_threshold: float | None = None  # minimum score, the only one, if the budget is to be filled; None: the same
     mention_threshold: float = 0.0  # minimum score of what is added to mentioned code
     relative_threshold: float = 0.0  # minimum score as a share of the best score
@@ -97,7 +96,7 @@ class Packing(Struct, frozen=True, forbid_unknown_fields=True):
     """Constants of deduplication and packing."""
 
     deduplication: Literal["text", "lines", "overlap", "containment"] = "text"
-    token_cost_exponent: float = 0.0  # exponent of an item's length in its value per token; see rank.py
+    token_cost_exponent: float = 0.0  # exponent of an item's length in its value per token; see scoring.py
     mode: Literal["best", "skip", "signature", "stop", "cut"] = "best"
     trim_first: bool = False
     order: Literal["file", "score", "reverse"] = "file"
@@ -210,7 +209,9 @@ def profile_names() -> tuple[str, ...]:
 def profile(name: str) -> Profile:
     """Return the profile of this name.  Raises `UnknownName`, and `ProfileError` if it cannot be loaded."""
     if name == DEFAULT:
-        return parse_profile(DEFAULT, files(__package__).joinpath("profiles", f"{DEFAULT}.toml").read_text("utf-8"))
+        return parse_profile(
+            DEFAULT, files(__package__).joinpath("profiles").joinpath(f"{DEFAULT}.toml").read_text("utf-8")
+        )
     entry = _entry_points().get(name)
     if entry is None:
         raise UnknownName("profile", name, profile_names())

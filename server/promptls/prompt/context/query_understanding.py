@@ -16,6 +16,7 @@ from promptls.prompt.intent import Intent
 from promptls.prompt.intent.detect import detect_intent
 from promptls.prompt.options import PromptOptions
 from promptls.prompt.scoring import ScoringQuery
+from promptls.prompt.tasks.select import earlier_question
 from promptls.retrieval.query import parse_query
 from promptls.retrieval.translation import MIN_CONFIDENCE as MIN_TRANSLATED
 from promptls.retrieval.translation import Translation
@@ -46,7 +47,7 @@ class QueryUnderstanding(Struct, frozen=True):
 
 
 def understand_query(
-    message: str, question: str, options: PromptOptions, context: ResolveContext, earlier: str = ""
+    message: str, question: str, options: PromptOptions, context: ResolveContext
 ) -> QueryUnderstanding:
     """Determine the intent of a question.
 
@@ -55,7 +56,6 @@ def understand_query(
         question: the message without its mentions.
         options: the options of the prompt.
         context: the sources and services of the request.
-        earlier: the question before it, if it refers to that; code is searched for both.
     """
     reader = context.index.reader()
     intent = detect_intent(
@@ -66,7 +66,8 @@ def understand_query(
     )
     if not intent.about_codebase and intent.confidence < MIN_CONFIDENCE:
         intent = replace(intent, about_codebase=True)
-    if earlier:
+    # A question that refers to the one before it is searched for together with it.
+    if earlier := earlier_question(question, options.history, context) if options.profile.gathering.by_task else "":
         is_small_talk = any(name == "small talk" for name, _ in intent.evidence)
         query = replace(parse_query(f"{earlier} {question}"), excluded=intent.query.excluded)
         intent = replace(intent, query=query, about_codebase=intent.about_codebase or not is_small_talk)
