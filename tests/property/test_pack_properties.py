@@ -62,7 +62,6 @@ OPTIONS = st.fixed_dictionaries(
         "mode": st.sampled_from(["best", "best", "skip", "signature", "stop", "cut"]),
         "trim_first": st.booleans(),
         "order": st.sampled_from(["file", "score", "reverse"]),
-        "max_item_share": st.sampled_from([0.3, 0.6, 1.0]),
         "implicit_share": st.sampled_from([0.6, 1.0]),
     }
 )
@@ -109,7 +108,7 @@ def test_packing_invariants(
     # Packing is deterministic.
     again = pack(explicit, implicit, budget, **options)
     assert [(k.rendered, k.sources) for k in again.items] == [(k.rendered, k.sources) for k in packed.items]
-    assert (again.omitted, again.trace) == (packed.omitted, packed.trace)
+    assert again.omitted == packed.omitted
     event(", ".join(sorted({k.rendered.form for k in packed.items})) or "nothing")
 
 

@@ -100,7 +100,7 @@ def test_baseline_prompt() -> None:
         ("/w/notes.txt", "full", "P2", False),
     ]
     assert (done.budget, done.tokens_used) == (1000, counter("chars4").count(done.prompt))
-    assert (done.omitted, done.dropped_sections, done.warnings) == ((), (), ())
+    assert (done.omitted, done.warnings) == ((), ())
 
 
 def test_citation_variant_labels_each_item() -> None:
@@ -330,7 +330,6 @@ def test_dropped_sections_are_a_warning() -> None:
     using = renderer()
     parts = packed(using, (item(NOTES), NOTES), (symbol_item(GREET, "greet"), GREET))
     done = assemble(QUESTION, parts, budget=170, renderer=using, sections=[Section("memory", "m" * 200)], history=TURNS)
-    assert done.dropped_sections == ("history", "history", "memory")
     assert done.warnings == (
         "The budget of 170 tokens leaves no room for earlier turns, the section memory; increase it to include them.",
     )

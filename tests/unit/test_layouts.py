@@ -189,5 +189,5 @@ def test_every_section_is_in_every_layout(layout: str, output: str) -> None:
     done = prompt(layout, output=output)
     text = done.prompt or "\n".join(m.content for m in done.messages)
     assert [s.name for s in SECTIONS if s.text not in text] == []
-    assert done.dropped_sections == ()
+    assert done.warnings == ()
     assert len(done.items) == 3

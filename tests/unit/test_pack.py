@@ -70,7 +70,6 @@ def test_items_that_fit_are_packed_in_full() -> None:
     assert packed_lines(packed) == ["full a.py:12-21", "full b.py:1-10"]
     assert packed.omitted == ()
     assert packed.tokens == cost(*candidates)
-    assert packed.trace == ("full a.py:12-21 (81)", "full b.py:1-10 (81)")
 
 
 def test_no_candidates_and_no_budget() -> None:
@@ -165,7 +164,6 @@ def test_one_item_does_not_take_the_whole_budget() -> None:
     packed = pack([], candidates, cost(candidates[0]))
     assert sorted(packed_lines(packed))[:2] == ["full a.py:1-10", "full b.py:1-10"]
     assert packed.items[0].rendered.form == "signature"
-    assert packed_lines(pack([], candidates, cost(candidates[0]), max_item_share=1.0)) == ["full big.py:1-100"]
 
 
 def test_relevant_definition_that_does_not_fit_is_shown_by_its_signature() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from graphkit import context_for
 from promptls.model import Span
-from promptls.prompt.read_code import ReadResult, Received, fair_shares, read_places, split_place
-from promptls.prompt.tokens import counter
+from promptls.prompt.read_code import ReadResult, Received, read_places, split_place
+from promptls.prompt.tokens import counter, fair_limit
 
 SHOP = '''
 -- shop/cart.py --
@@ -217,10 +217,11 @@ def test_the_budget_is_never_exceeded(tmp_path: Path, budget: int) -> None:
     assert found.tokens <= budget or budget == 60  # three headings alone need more
 
 
-def test_fair_shares() -> None:
-    assert fair_shares([10, 100, 1000], 300) == [10, 100, 190]
-    assert fair_shares([500, 500], 300) == [150, 150]
-    assert fair_shares([], 300) == []
+def test_fair_limit() -> None:
+    assert fair_limit([10, 100, 1000], 300) == 190
+    assert fair_limit([500, 500], 300) == 150
+    assert fair_limit([10, 20], 300) == 20
+    assert fair_limit([], 300) == 0
 
 
 def test_secrets_are_redacted(tmp_path: Path) -> None:

@@ -97,7 +97,6 @@ class AssembledPrompt(Struct, frozen=True):
     section_tokens: dict[str, int]  # with "frame" (headings, separators) they add up to `tokens_used`
     items: tuple[PromptItem, ...]  # in prompt order
     omitted: tuple[OmittedItem, ...]
-    dropped_sections: tuple[str, ...]  # sections that did not fit; "history" once for each earlier turn
     warnings: tuple[str, ...]
 
 
@@ -186,7 +185,6 @@ def assemble(
         section_tokens=_section_tokens(chat, tokens, counter),
         items=tuple(PromptItem(b.rendered, b.parts, f"P{i}", b.explicit) for i, b in enumerate(blocks, 1)),
         omitted=packed.omitted + state.omitted,
-        dropped_sections=state.dropped,
         warnings=(
             *dropped_warnings(state.dropped, budget),
             *encoding_warnings(blocks, renderer),
@@ -203,7 +201,7 @@ class _State(Struct, frozen=True):
 
     content: PromptContent
     omitted: tuple[OmittedItem, ...] = ()
-    dropped: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()  # names of sections; "history" once for each earlier turn
 
 
 def _content(

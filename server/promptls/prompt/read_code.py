@@ -34,7 +34,7 @@ from promptls.prompt.rendering.definitions import definition_of, enclosing_heade
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.rendering.spans import cut_position, merge_spans
 from promptls.prompt.sanitize import clean, one_line
-from promptls.prompt.tokens import Counter, count_all
+from promptls.prompt.tokens import Counter, count_all, fair_limit
 from promptls.util.hashing import content_hash
 from promptls.util.text.plural import plural
 from promptls.util.text.truncate import truncate_words
@@ -198,10 +198,10 @@ def read_places(
         for region, is_known in zip(regions, known, strict=True)
     ]
     costs = count_all(counter, ["\n".join([block.head, *block.lines, block.tail, ""]) for block in blocks])
-    shares = fair_shares(costs, budget - counter.count("\n\n".join(problems)))
+    limit = fair_limit(costs, budget - counter.count("\n\n".join(problems)))
     fitted = [
-        block if cost <= share else _fit(block, share, context, renderer)
-        for block, cost, share in zip(blocks, costs, shares, strict=True)
+        block if cost <= limit else _fit(block, limit, context, renderer)
+        for block, cost in zip(blocks, costs, strict=True)
     ]
     text = "\n\n".join([*problems, *map(_text_of, fitted)])
     return ReadResult(
@@ -225,16 +225,6 @@ def read_places(
 
 def _text_of(block: _Block) -> str:
     return "\n".join(filter(None, [block.head, *block.lines, block.cut, block.tail]))
-
-
-def fair_shares(costs: Sequence[int], budget: int) -> list[int]:
-    """Return the tokens of each region: what it costs, or an equal share of what the cheaper ones leave."""
-    shares = [0] * len(costs)
-    left = budget
-    for rank, i in enumerate(sorted(range(len(costs)), key=lambda i: (costs[i], i))):
-        shares[i] = min(costs[i], left // (len(costs) - rank))
-        left -= shares[i]
-    return shares
 
 
 # ---------------------------------------------------------------- places

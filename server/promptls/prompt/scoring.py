@@ -117,9 +117,9 @@ def reciprocal_rank_fusion(
     return totals
 
 
-def weighted_sum(similarity: float, keyword: float, weight: float = 0.7) -> float:
+def weighted_sum(similarity: float, keyword: float) -> float:
     """Weighted sum of a similarity and a keyword score, both 0 to 1."""
-    return weight * similarity + (1 - weight) * keyword
+    return 0.7 * similarity + (1 - 0.7) * keyword
 
 
 def normalize_scores(scores: Sequence[float]) -> list[float]:
@@ -157,10 +157,8 @@ def boost_features(retrieved: RetrievedItem, query: ScoringQuery, corpus: Corpus
     return f"features to {query.action}", code_feature_boost(retrieved, query.action)
 
 
-def rare_term_boost(
-    retrieved: RetrievedItem, keywords: Sequence[str], corpus: CorpusStatistics, maximum: float = 0.3
-) -> float:
-    """Return `maximum` times the idf-weighted share of the question's terms in the item's text or path.
+def rare_term_boost(retrieved: RetrievedItem, keywords: Sequence[str], corpus: CorpusStatistics) -> float:
+    """Return 0.3 times the idf-weighted share of the question's terms in the item's text or path.
 
     idf = ln(1 + (N − n + 0.5)/(n + 0.5)), as in BM25: a term that occurs everywhere adds next to nothing.
     """
@@ -170,7 +168,7 @@ def rare_term_boost(
         idf[term] = math.log(1 + (max(corpus.chunk_count, n) - n + 0.5) / (n + 0.5))
     there = {*tokenize(retrieved.text), *tokenize(retrieved.item.path)}
     whole = sum(idf.values())
-    return maximum * sum(value for term, value in idf.items() if term in there) / whole if whole else 0.0
+    return 0.3 * sum(value for term, value in idf.items() if term in there) / whole if whole else 0.0
 
 
 _HANDLES = re.compile(r"^\s*(?:\}?\s*catch\b|except\b|rescue\b|raise\b|throw\b)|\berr\s*!=\s*nil\b|\bErr\(", re.M)

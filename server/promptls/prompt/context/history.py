@@ -20,8 +20,9 @@ from msgspec import Struct
 from promptls.prompt.layouts import Message, variant_text
 from promptls.prompt.rendering.fences import BOUNDARY_LENGTH, SPECIMEN, fence
 from promptls.prompt.rendering.renderer import SEPARATOR
+from promptls.prompt.rendering.spans import largest_fitting
 from promptls.prompt.sanitize import escape_invisible, redact
-from promptls.prompt.tokens import Counter
+from promptls.prompt.tokens import Counter, fair_limit
 
 MIN_COPY_LINES = 8
 """Minimum number of lines that a tagged code block has in common with the shown text of its file to be a copy."""
@@ -127,24 +128,13 @@ class _TurnCost(Struct, frozen=True):
 def _truncate_exchange(exchange: Sequence[Message], max_tokens: int, cost: _TurnCost) -> tuple[Message, ...]:
     """Truncate the longest turns in the middle so that all fit; () if too little would be left of them."""
     costs = [cost(turn) for turn in exchange]
-    limit = _turn_limit(costs, max_tokens)
+    limit = fair_limit(costs, max_tokens)
     if limit < MIN_TURN_TOKENS:
         return ()
     turns = [
         turn if tokens <= limit else _truncate(turn, limit, cost) for turn, tokens in zip(exchange, costs, strict=True)
     ]
     return tuple(turn for turn in turns if turn is not None) if all(turns) else ()
-
-
-def _turn_limit(costs: Sequence[int], total: int) -> int:
-    """Return the largest limit of each turn so that all together cost at most `total`."""
-    ordered = sorted(costs)
-    for i, tokens in enumerate(ordered):
-        share = total // (len(ordered) - i)
-        if tokens > share:
-            return share
-        total -= tokens
-    return max(ordered, default=0)
 
 
 def _truncate(turn: Message, max_tokens: int, cost: _TurnCost) -> Message | None:
@@ -159,21 +149,18 @@ def _truncate_parts(
     turn: Message, parts: Sequence[str], separator: str, unit: str, max_tokens: int, cost: _TurnCost
 ) -> Message | None:
     sizes = [0, *accumulate(len(part) + len(separator) for part in parts)]
-    low, high, best = 1, len(parts) - 1, None
-    while low <= high:
-        middle = (low + high) // 2
-        head = -(-2 * middle // 3)
-        tail = len(parts) - (middle - head)
-        shorter = None
-        if sizes[head] + sizes[-1] - sizes[tail] <= _MAX_CHARACTERS_PER_TOKEN * max_tokens:  # may fit: count tokens
-            start, end = separator.join(parts[:head]).strip("\n"), separator.join(parts[tail:]).strip("\n")
-            marker = f"… {len(parts) - middle} {unit} left out …"
-            shorter = Message(turn.role, "\n".join(filter(None, [start, marker, end])))
-        if shorter is not None and cost(shorter) <= max_tokens:
-            best, low = shorter, middle + 1
-        else:
-            high = middle - 1
-    return best
+
+    def shortened(count: int) -> Message | None:
+        head = -(-2 * count // 3)
+        tail = len(parts) - (count - head)
+        if sizes[head] + sizes[-1] - sizes[tail] > _MAX_CHARACTERS_PER_TOKEN * max_tokens:
+            return None  # does not fit, without counting tokens
+        start, end = separator.join(parts[:head]).strip("\n"), separator.join(parts[tail:]).strip("\n")
+        marker = f"… {len(parts) - count} {unit} left out …"
+        shorter = Message(turn.role, "\n".join(filter(None, [start, marker, end])))
+        return shorter if cost(shorter) <= max_tokens else None
+
+    return largest_fitting(1, len(parts) - 1, shortened)
 
 
 # ---------------------------------------------------------------- copies of files

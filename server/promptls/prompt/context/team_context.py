@@ -143,7 +143,7 @@ def pack_with_team(
     others = pack((), candidates, int(team.share * budget)) if candidates else PackResult()
     local = pack_local(budget - others.tokens)
     items = (_shifted(packed, first_rank) for packed in others.items)
-    return PackResult((*local.items, *items), (*local.omitted, *others.omitted), (*local.trace, *others.trace))
+    return PackResult((*local.items, *items), (*local.omitted, *others.omitted))
 
 
 def _shifted(packed: PackedItem, by: int) -> PackedItem:

@@ -14,8 +14,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Container, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, reduce
 from importlib.resources import files
+from operator import getitem
 from typing import Any
 
 from msgspec import Struct
@@ -183,7 +184,7 @@ def max_edit_distance(word: str) -> int:
     return 0 if len(word) < 4 else 1 if len(word) < 7 else 2
 
 
-def closest_keyword(word: str, keywords: Iterable[str], excluded: Container[str] = ()) -> str:
+def closest_keyword(word: str, keywords: Iterable[str], excluded: Container[str]) -> str:
     """Return the keyword of which a word is a typo (Damerau-Levenshtein distance); "" for none.
 
     The first letter must be equal or transposed with the second.  Ties go to the first keyword.
@@ -240,21 +241,27 @@ def split_entries(text: str) -> list[str]:
     return list(dict.fromkeys(text.split()))
 
 
+def _node(name: str, path: Sequence[str]) -> Any:
+    """Return the list or table at a path of keys."""
+    return reduce(getitem, path, load_data(name))
+
+
 @cache
-def load_lexicon(name: str, *path: str, stems: bool = True) -> Lexicon:
-    """Return a list of a TOML file, or a table of lists, as a lexicon; groups are the names of the lists."""
-    node: Any = load_data(name)
-    for key in path:
-        node = node[key]
-    if isinstance(node, str):
-        return Lexicon({path[-1]: split_entries(node)}, stems)
-    return Lexicon({key: split_entries(value) for key, value in node.items() if isinstance(value, str)}, stems)
+def load_lexicon(name: str, *path: str, stems: bool = False) -> Lexicon:
+    """Return a list of a TOML file, or the lists of a table, as a lexicon; groups are the names of the lists."""
+    node = _node(name, path)
+    lists = {path[-1]: node} if isinstance(node, str) else node
+    return Lexicon({key: split_entries(value) for key, value in lists.items() if isinstance(value, str)}, stems)
+
+
+@cache
+def load_words(name: str, *path: str) -> frozenset[str]:
+    """Return the entries of a list as a set of words."""
+    return frozenset(split_entries(_node(name, path)))
 
 
 @cache
 def substring_entries(name: str, *path: str) -> tuple[str, ...]:
     """Return the entries of a list that is matched as substrings, longest first."""
-    node: Any = load_data(name)
-    for key in path:
-        node = node[key]
-    return tuple(sorted((e.replace("_", " ") for e in split_entries(node)), key=lambda e: (-len(e), e)))
+    entries = split_entries(_node(name, path))
+    return tuple(sorted((e.replace("_", " ") for e in entries), key=lambda e: (-len(e), e)))

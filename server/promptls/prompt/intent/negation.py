@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 
 from msgspec import Struct
 
 from promptls.index import STOP_WORDS, stem
 from promptls.prompt.intent.lexicon import (
-    Lexicon,
     TokenizedQuestion,
-    load_data,
     load_lexicon,
-    split_entries,
+    load_words,
     substring_entries,
 )
 
@@ -73,18 +71,12 @@ def find_exclusion(question: TokenizedQuestion) -> Exclusion:
     return Exclusion(frozenset(tokens), frozenset(cues), tuple(dict.fromkeys([*words, *parts])), parts)
 
 
-@cache
-def _words(name: str) -> frozenset[str]:
-    return frozenset(split_entries(load_data("question_type")["exclusion"][name]))
-
-
-def _order_verbs() -> frozenset[str]:
-    return _words("orders")
+_words = partial(load_words, "question_type", "exclusion")
 
 
 @cache
 def _order_verb_stems() -> frozenset[str]:
-    return frozenset(map(stem, _order_verbs()))
+    return frozenset(map(stem, _words("orders")))
 
 
 def _is_order_verb(word: str) -> bool:
@@ -97,7 +89,7 @@ def _cue_length(question: TokenizedQuestion, index: int) -> int:
     words, word = question.lower_words, question.lower_words[index]
     after = words[index + 1] if index + 1 < len(words) else ""
     before = words[index - 1] if index and _same_clause(question, index - 1) else ""
-    for cue in _unconditional_cues().match_at(words, index):
+    for cue in load_lexicon("question_type", "exclusion", "always").match_at(words, index):
         excludes_nothing = _describes_outcome(words, index + cue.length) or (
             word == "except" and _is_except_clause(words, index)
         )
@@ -110,11 +102,6 @@ def _cue_length(question: TokenizedQuestion, index: int) -> int:
     if word in _words("verbs"):
         return 1 if _is_imperative(question, index) else 0
     return 0
-
-
-@cache
-def _unconditional_cues() -> Lexicon:
-    return load_lexicon("question_type", "exclusion", "always", stems=False)
 
 
 def _same_clause(question: TokenizedQuestion, index: int) -> bool:
@@ -134,21 +121,16 @@ def _is_except_clause(words: Sequence[str], index: int) -> bool:
 
 def _is_prohibition(question: TokenizedQuestion, index: int, before: str, after: str) -> bool:
     """Return whether "not" or "don't" forbids or excludes something, instead of describing a failure."""
-    if not after or not _same_clause(question, index) or after in _failure_words():
+    if not after or not _same_clause(question, index) or after in load_words("question_type", "failure", "negated"):
         return False
     if question.lower_words[index] in ("don't", "dont", "never") or before == "do":
-        return after in _order_verbs() and (
+        return after in _words("orders") and (
             _starts_clause(question, index - (before == "do")) or after in ("want", "need", "care")
         )
     if before in ("should", "must", "to"):
-        return after in _order_verbs()
+        return after in _words("orders")
     excludes = not before or before in ("but", "and", "or", "just", "aber", "pero", "mais")
     return excludes and after not in ("sure", "only", "yet", "working", "found", "null", "none", "able", "even")
-
-
-@cache
-def _failure_words() -> frozenset[str]:
-    return frozenset(split_entries(load_data("question_type")["failure"]["negated"]))
 
 
 def _starts_clause(question: TokenizedQuestion, index: int) -> bool:
@@ -197,16 +179,8 @@ def _excluded_indexes(question: TokenizedQuestion, index: int) -> list[int]:
     return out
 
 
-@cache
-def _verb_lexicon() -> Lexicon:
-    return Lexicon(
-        {k: split_entries(v) for k, v in load_data("question_type")["actions"].items() if isinstance(v, str)},
-        stems=False,
-    )
-
-
 def _is_verb(word: str) -> bool:
-    return bool(_verb_lexicon().match_word(word)) and word not in (
+    return bool(load_lexicon("question_type", "actions").match_word(word)) and word not in (
         "test",
         "use",
         "review",

@@ -7,7 +7,7 @@ unless something fails; what fails is to be fixed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 from msgspec import Struct
 
@@ -17,9 +17,8 @@ from promptls.prompt.intent.lexicon import (
     TokenizedQuestion,
     closest_keyword,
     common_words,
-    load_data,
     load_lexicon,
-    split_entries,
+    load_words,
     substring_entries,
 )
 from promptls.prompt.intent.negation import Exclusion
@@ -43,15 +42,12 @@ def classify_question(question: TokenizedQuestion, exclusion: Exclusion) -> Ques
     return QuestionType(action, types, tuple((head_action, word) for head_action, word, _ in heads), failure_level)
 
 
-@cache
-def _words(section: str, name: str) -> frozenset[str]:
-    return frozenset(split_entries(load_data("question_type")[section][name]))
+_words = partial(load_words, "question_type")
+_lexicon = partial(load_lexicon, "question_type")
 
 
-@cache
 def _verb_lexicon() -> Lexicon:
-    lists = {k: v for k, v in load_data("question_type")["actions"].items() if isinstance(v, str)}
-    return Lexicon({action: split_entries(words) for action, words in lists.items()})
+    return _lexicon("actions", stems=True)
 
 
 # ---------------------------------------------------------------- failures
@@ -102,11 +98,6 @@ def _failure_words() -> tuple[str, ...]:
     return tuple(
         w for lexicon in lexicons for w, _ in lexicon.single_words() if len(w) > 5 and w.isascii() and w.isalpha()
     )
-
-
-@cache
-def _lexicon(section: str, name: str) -> Lexicon:
-    return load_lexicon("question_type", section, name, stems=False)
 
 
 # ---------------------------------------------------------------- verbs

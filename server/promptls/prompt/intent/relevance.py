@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
 
 from msgspec import Struct
 
@@ -20,7 +19,7 @@ from promptls.prompt.intent.lexicon import (
     TokenizedQuestion,
     load_data,
     load_lexicon,
-    split_entries,
+    load_words,
     substring_entries,
 )
 from promptls.prompt.intent.question_type import QuestionType
@@ -105,7 +104,7 @@ def is_small_talk(question: TokenizedQuestion) -> bool:
     if question.has_cjk and re.sub(r"\W|_", "", question.prose) in substring_entries("smalltalk", "cjk"):
         return True
     words, index, has_phrase = question.lower_words, 0, False
-    phrases, fillers = _small_talk_phrases(), _small_talk_fillers()
+    phrases, fillers = load_lexicon("smalltalk", "phrases"), load_lexicon("smalltalk", "fillers")
     while index < len(words):
         phrase = phrases.match_at(words, index)
         if phrase:
@@ -116,16 +115,6 @@ def is_small_talk(question: TokenizedQuestion) -> bool:
             return False
         index += filler[0].length
     return has_phrase
-
-
-@cache
-def _small_talk_phrases() -> Lexicon:
-    return load_lexicon("smalltalk", "phrases", stems=False)
-
-
-@cache
-def _small_talk_fillers() -> Lexicon:
-    return load_lexicon("smalltalk", "fillers", stems=False)
 
 
 # ---------------------------------------------------------------- evidence
@@ -186,12 +175,11 @@ def _weigh_evidence(
 
 def _asks_for_performance(words: Sequence[str], question: TokenizedQuestion) -> bool:
     """Return whether the question asks to perform something: "tell me a joke", not "where is the joke loaded"."""
-    return question.has_cjk or any(w in split_entries(load_data("relevance")["words"]["perform"]) for w in words[:6])
+    return question.has_cjk or not load_words("relevance", "words", "perform").isdisjoint(words[:6])
 
 
-@cache
 def _lexicon(name: str) -> Lexicon:
-    return Lexicon({name: split_entries(load_data("relevance")["words"][name])}, stems=name == "work")
+    return load_lexicon("relevance", "words", name, stems=name == "work")
 
 
 def _cjk_words(question: TokenizedQuestion, name: str) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ from promptls.prompt.packing.packer import (
 )
 from promptls.prompt.rendering.forms import ItemForms, render_full_forms
 from promptls.prompt.rendering.spans import count_lines, elision_lines
+from promptls.prompt.tokens import fair_limit
 
 Mode = Literal["best", "skip", "signature", "stop", "cut"]
 Order = Literal["file", "score", "reverse"]
@@ -43,6 +44,9 @@ MIN_FILL_SHARE, MIN_FILL_LINES = 0.1, 4
 
 SIGNATURE_SCORE_SHARE = 0.5
 """Minimum score of an implicit item that is shown by its signature, as a share of the best score."""
+
+MAX_ITEM_SHARE = 0.6
+"""Maximum share of one implicit item in the implicit budget, in mode "best"."""
 
 MIN_CAPPED_TOKENS = 400
 """Tokens up to which an implicit item is never limited in favor of other items."""
@@ -100,7 +104,6 @@ class PackResult(Struct, frozen=True):
 
     items: tuple[PackedItem, ...] = ()  # in prompt order
     omitted: tuple[OmittedItem, ...] = ()  # explicit ones first, then by rank
-    trace: tuple[str, ...] = ()  # one line for each decision, in order
 
     @property
     def tokens(self) -> int:
@@ -116,7 +119,6 @@ def pack(
     mode: Mode = "best",
     trim_first: bool = False,
     order: Order = "file",
-    max_item_share: float = 0.6,
     implicit_share: float = 1.0,
     explicit_reserve: int = 0,
 ) -> PackResult:
@@ -132,7 +134,6 @@ def pack(
             nor any after it.  "cut": trimmed, and none after it.
         trim_first: in mode "skip" and "stop", trim the first implicit candidate if it does not fit.
         order: order of implicit items in the prompt; with "file" and mode "best", items of one file share a fence.
-        max_item_share: maximum share of one implicit item in the implicit budget, in mode "best".
         implicit_share: maximum share of implicit items in what explicit items leave.
         explicit_reserve: a larger budget is split into this part for explicit items and the rest for implicit items.
     """
@@ -147,7 +148,7 @@ def pack(
     _pack_explicit(packer, explicit)
     packer.remaining = int((budget - explicit_reserve if split else packer.remaining) * implicit_share)
     if mode == "best":
-        _pack_best(packer, implicit, len(explicit), max_item_share)
+        _pack_best(packer, implicit, len(explicit))
     else:
         _pack_whole(packer, implicit, len(explicit), mode, trim_first)
     all_forms = [candidate.forms for candidate in (*explicit, *implicit)]
@@ -161,7 +162,7 @@ def pack(
     items = [
         PackedItem(e.rendered, e.forms, e.parts, e.explicit, packer.merge_files is not None) for e in packer.entries
     ]
-    return PackResult(tuple(_in_order(items, order)), tuple(omitted), tuple(packer.trace))
+    return PackResult(tuple(_in_order(items, order)), tuple(omitted))
 
 
 def _in_order(items: Iterable[PackedItem], order: Order) -> list[PackedItem]:
@@ -199,7 +200,7 @@ def _pack_explicit(packer: Packer, explicit: Sequence[PackingCandidate]) -> None
         packer.cost(entry_of(FULL, form, candidate.forms, rank, True)) if form else 0
         for rank, (form, candidate) in enumerate(zip(forms, explicit, strict=True))
     ]
-    level = _water_level(sizes, packer.remaining)
+    level = fair_limit(sizes, packer.remaining)
     queue = sorted(range(len(explicit)), key=lambda rank: (sizes[rank], rank))
     while queue:
         rank = queue.pop(0)
@@ -221,15 +222,6 @@ class _ExplicitForms(Struct, frozen=True):
 
     def __call__(self, max_tokens: int) -> Iterator[PackerEntry | None]:
         return _explicit_forms(self.candidate, self.rank, max_tokens)
-
-
-def _water_level(sizes: Sequence[int], total: int) -> int:
-    """Return the limit of each size so that all limited sizes together take `total` (max-min fairness)."""
-    for n, size in enumerate(sorted(sizes)):
-        if size * (len(sizes) - n) > total:
-            return total // (len(sizes) - n)
-        total -= size
-    return max(sizes, default=0)
 
 
 def _explicit_forms(candidate: PackingCandidate, rank: int, max_tokens: int) -> Iterator[PackerEntry | None]:
@@ -255,10 +247,10 @@ def _explicit_forms(candidate: PackingCandidate, rank: int, max_tokens: int) -> 
 # ---------------------------------------------------------------- implicit candidates
 
 
-def _pack_best(packer: Packer, implicit: Sequence[PackingCandidate], first: int, max_item_share: float) -> None:
+def _pack_best(packer: Packer, implicit: Sequence[PackingCandidate], first: int) -> None:
     """Pack implicit candidates in mode "best"; `first` is the rank of the first one."""
     min_signature_score = SIGNATURE_SCORE_SHARE * max((c.forms.item.score for c in implicit), default=0)
-    item_limit = max(MIN_CAPPED_TOKENS, int(max_item_share * packer.remaining))
+    item_limit = max(MIN_CAPPED_TOKENS, int(MAX_ITEM_SHARE * packer.remaining))
     last = first + len(implicit) - 1
     for rank, candidate in enumerate(implicit, first):
         forms = candidate.forms

@@ -200,7 +200,7 @@ def entry_of(quality: int, rendered: RenderedItem, forms: ItemForms, rank: int, 
 class Packer:
     """The packed entries and the remaining budget of one call of `pack`."""
 
-    __slots__ = ("entries", "merge_files", "negligible", "reasons", "remaining", "trace")
+    __slots__ = ("entries", "merge_files", "negligible", "reasons", "remaining")
 
     def __init__(self, budget: int, merge_files: Callable[[PackerEntry, PackerEntry], bool] | None = None) -> None:
         self.negligible = min(MAX_REMAINDER, max(MIN_REMAINDER, int(budget * REMAINDER_SHARE)))
@@ -208,7 +208,6 @@ class Packer:
         self.entries: list[PackerEntry] = []
         self.remaining = budget  # tokens
         self.reasons: dict[int, str] = {}  # why a candidate is omitted, by rank; the default is the budget
-        self.trace: list[str] = []
 
     @property
     def has_room(self) -> bool:
@@ -360,10 +359,10 @@ class Packer:
         others = tuple(other for other in entry.parts if other is not part)
         rest = self._entry_of_parts(others, entry.explicit, ()) if others else None
         if others and rest is None:
-            self._restore(entry)
+            self._append(entry)
             return
         if rest is not None:
-            self._restore(rest)
+            self._append(rest)
         for alternative in alternatives(self.remaining):
             if (
                 alternative is not None
@@ -373,16 +372,9 @@ class Packer:
                 return
         if rest is not None:
             self._remove(rest)
-        self._restore(entry)
+        self._append(entry)
 
     def _append(self, entry: PackerEntry) -> None:
-        self._restore(entry)
-        rendered = entry.rendered
-        lines = ", ".join(span.label for span in rendered.spans) or rendered.item.span.label
-        label = entry.forms.renderer.label(rendered.item.path)
-        self.trace.append(f"{rendered.form} {label}:{lines} ({rendered.tokens})")
-
-    def _restore(self, entry: PackerEntry) -> None:
         self.entries.append(entry)
         self.remaining -= entry.rendered.tokens
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
-from promptls.model import RenderedItem, Span
+from promptls.model import Span
+
+T = TypeVar("T")
 
 
 def merge_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
@@ -82,7 +85,7 @@ def elision_lines(span: Span, name: str = "") -> list[str]:
     return [f"… {len(span)} more line{'s' if len(span) > 1 else ''} ({span.label})"]
 
 
-def largest_fitting(low: int, high: int, make: Callable[[int], RenderedItem | None]) -> RenderedItem | None:
+def largest_fitting(low: int, high: int, make: Callable[[int], T | None]) -> T | None:
     """Return the result of `make` for the largest number that has one; all smaller numbers must have one too."""
     best = None
     while low <= high:

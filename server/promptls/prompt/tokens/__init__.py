@@ -70,6 +70,16 @@ def count_all(counter: Counter, texts: Sequence[str]) -> list[int]:
     return counter.count_all(texts) if isinstance(counter, Estimate) else [counter.count(text) for text in texts]
 
 
+def fair_limit(costs: Sequence[int], total: int) -> int:
+    """Return the limit of each cost so that all limited costs together are at most `total` (max-min fairness)."""
+    for rank, cost in enumerate(sorted(costs)):
+        share = total // (len(costs) - rank)
+        if cost > share:
+            return share
+        total -= cost
+    return max(costs, default=0)
+
+
 class Chars4(Struct, frozen=True):
     """A counter that returns ceil(code points / 4)."""
 
