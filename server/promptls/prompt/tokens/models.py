@@ -1,23 +1,24 @@
 """Model table: the prompt budget and the token vocabulary of a model, by model name.
 
-The table is prompt/models.toml.  A models.toml next to the user's settings overrides its entries; errors in that file
-are returned as problems.
+The table is prompt/models.toml.  A models.toml next to the user's settings overrides its entries; a file with an
+error is not used, and the error is returned as a problem.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct, ValidationError
 from rapidfuzz import fuzz, process
 
 from promptls.model import Problem
 from promptls.settings import MAX_TOKENS, config_file
+from promptls.util.decode import convert
 from promptls.util.toml import tomllib
 
 MAX_BYTES = 1 << 20
@@ -31,6 +32,17 @@ class ModelTable(Struct, frozen=True):
     budgets: Mapping[str, int]  # in tokens
     vocabularies: Mapping[str, str]
     problems: tuple[Problem, ...] = ()  # of the user's file
+
+
+_Budget = Annotated[int, Meta(gt=0, le=MAX_TOKENS)]
+
+
+class _UserTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """Contents of the user's file."""
+
+    default: _Budget | None = None
+    models: dict[str, _Budget] = {}
+    vocabularies: dict[str, Literal["o200k_base", "cl100k_base", ""]] = {}
 
 
 def user_models() -> Path:
@@ -117,56 +129,15 @@ def _built_in_table() -> ModelTable:
 
 @lru_cache(maxsize=4)
 def _merged_table(path: Path, mtime_ns: int, size: int) -> ModelTable:
-    """Return the built-in table with the valid entries of the user's file over it."""
+    """Return the built-in table with the entries of the user's file over it; a file with an error is not used."""
     built_in = _built_in_table()
-
-    def unusable(why: str) -> ModelTable:
-        problem = Problem(f"The model table {path} {why}; it is not used.")
-        return ModelTable(built_in.default, built_in.budgets, built_in.vocabularies, (problem,))
-
-    if size > MAX_BYTES:
-        return unusable("is larger than 1 MB")
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        return unusable(f"cannot be read ({error})")
-    default, budgets, vocabularies = built_in.default, dict(built_in.budgets), dict(built_in.vocabularies)
-    problems = [
-        Problem(f"{path}: unknown key {name}.", "The valid keys are default, models and vocabularies.")
-        for name in content.keys() - {"default", "models", "vocabularies"}
-    ]
-    for name, value in [("default", content["default"])] if "default" in content else []:
-        if _is_budget(value):
-            default = value
-        else:
-            problems.append(_invalid_budget(path, name))
-    for name, value in _entries(content, "models", path, problems):
-        if _is_budget(value):
-            budgets[name.lower()] = value
-        else:
-            problems.append(_invalid_budget(path, f"models.{name}"))
-    for name, value in _entries(content, "vocabularies", path, problems):
-        if value in built_in.vocabularies.values() or value == "":
-            vocabularies[name.lower()] = value
-        else:
-            valid = ", ".join(sorted(set(built_in.vocabularies.values())))
-            problems.append(Problem(f"{path}: vocabularies.{name} must be one of {valid}."))
-    return ModelTable(default, budgets, vocabularies, tuple(problems))
-
-
-def _entries(content: dict[str, Any], key: str, path: Path, problems: list[Problem]) -> Iterator[tuple[str, Any]]:
-    """Yield the entries of a TOML table; append a problem if the key has another type."""
-    table = content.get(key, {})
-    if isinstance(table, dict):
-        yield from table.items()
-    else:
-        problems.append(Problem(f"{path}: {key} must be a table of model names."))
-
-
-def _is_budget(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_TOKENS
-
-
-def _invalid_budget(path: Path, name: str) -> Problem:
-    message = f"{path}: {name} must be a number of tokens from 1 to {MAX_TOKENS:,}."
-    return Problem(message, "Quote names that contain a dot.")
+        if size > MAX_BYTES:
+            raise ValueError("it is larger than 1 MB")
+        own = convert(tomllib.loads(path.read_text("utf-8")), _UserTable)
+    except (OSError, ValueError, ValidationError) as error:
+        problem = Problem(f"The model table {path} is not used: {error}.", "Quote names that contain a dot.")
+        return ModelTable(built_in.default, built_in.budgets, built_in.vocabularies, (problem,))
+    budgets = {**built_in.budgets, **{name.lower(): budget for name, budget in own.models.items()}}
+    vocabularies = {**built_in.vocabularies, **{name.lower(): value for name, value in own.vocabularies.items()}}
+    return ModelTable(own.default or built_in.default, budgets, vocabularies)
