@@ -33,7 +33,7 @@ from promptls.languages import language_of
 from promptls.mentions.context import ClientContext, ResolveContext
 from promptls.model import FileEntry, Outline, Root, Span, encode_outline
 from promptls.util.hashing import content_hash
-from promptls.util.persistent_map import PersistentMap
+from promptls.util.mappings import PersistentMap
 
 
 def files_of(text: str) -> dict[str, str]:

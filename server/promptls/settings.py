@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -17,8 +18,7 @@ import platformdirs
 from msgspec import Meta, Struct
 
 from promptls.model import Problem
-from promptls.util.decode import convert
-from promptls.util.toml import tomllib
+from promptls.util.decode import convert, tomllib
 
 BUNDLED = "bundled"
 """Name of the embedding model that is part of the package."""
@@ -342,3 +342,21 @@ def cache_directory(settings: Settings) -> Path:
 def log_file() -> Path:
     """Return the path of the log file."""
     return Path(platformdirs.user_log_dir("promptls", appauthor=False)) / "promptls.log"
+
+
+_IGNORE_ALL = "# Created by promptls.\n*\n"
+
+
+def make_own_folder(folder: Path) -> None:
+    """Create a folder of promptls, with a `.gitignore` that keeps its files out of indexes and repositories.
+
+    A folder of another name that already has other files gets no `.gitignore`: they may belong to the user.
+
+    Raises:
+        OSError: The folder cannot be created.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    ignore_file = folder / ".gitignore"
+    if not ignore_file.exists() and ("promptls" in folder.parts[-2:] or not any(folder.iterdir())):
+        with suppress(OSError):  # the folder may be read-only
+            ignore_file.write_text(_IGNORE_ALL, encoding="utf-8")

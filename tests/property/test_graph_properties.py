@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from graphkit import all_refs
 from promptls.graph.graph import Graph, GraphView
 from promptls.graph.imports import ImportResolver
-from promptls.graph.targets import resolve_target
-from promptls.graph.traversal import call_paths, find_neighbors, successors
+from promptls.graph.traversal import call_paths, find_neighbors, resolve_target, successors
 from promptls.index.snapshot import Snapshot, with_files
 from promptls.index.syntax.parse import parse_source
 from promptls.knowledge.project.file_kind import layer_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.util.text.line_index import LineIndex
+from promptls.util.text.positions import LineIndex
 
 TEXT = st.text(st.sampled_from("ab @#\n\r\t\u00e9\u4e16\U0001f600\u2028\udc80"), max_size=60)
 ENCODING = st.sampled_from(["utf-8", "utf-16", "utf-32"])

@@ -22,7 +22,7 @@ from promptls.mentions.resolve import resolve_mentions
 from promptls.mentions.syntax.grammar import parse
 from promptls.model import FileEntry, Outline, Root, Span, Symbol, encode_outline
 from promptls.util.hashing import content_hash
-from promptls.util.persistent_map import PersistentMap
+from promptls.util.mappings import PersistentMap
 from workspaces import snapshot_of
 
 SEGMENT = st.text(st.sampled_from(" .:#@'\"`\\%()[]-~*?!,;+$é😀_aAbB1"), min_size=1, max_size=6).filter(

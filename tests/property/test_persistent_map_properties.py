@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.util import persistent_map
-from promptls.util.overlay_map import OverlayMap
-from promptls.util.persistent_map import PersistentMap
+from promptls.util import mappings
+from promptls.util.mappings import OverlayMap, PersistentMap
 
 KEYS = "abcdefghi"
 NAMES = st.sampled_from(KEYS[:-1])
@@ -17,8 +16,8 @@ BATCHES = st.lists(st.dictionaries(NAMES, st.lists(st.integers(0, 3), max_size=2
 
 @pytest.fixture(autouse=True)
 def many_layers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(persistent_map, "MIN_LAYER_ENTRIES", 0)
-    monkeypatch.setattr(persistent_map, "MERGE_FACTOR", 1)
+    monkeypatch.setattr(mappings, "MIN_LAYER_ENTRIES", 0)
+    monkeypatch.setattr(mappings, "MERGE_FACTOR", 1)
 
 
 @given(BATCHES, st.booleans())

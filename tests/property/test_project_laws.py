@@ -18,7 +18,7 @@ from promptls.knowledge.project.project_overview import architecture_entries, ov
 from promptls.knowledge.project.readme import read_opening, split_document, truncate_text
 from promptls.model import FileEntry, Root, encode_outline
 from promptls.util.hashing import content_hash
-from promptls.util.persistent_map import PersistentMap
+from promptls.util.mappings import PersistentMap
 from workspaces import outline_of
 
 ROOT = "/nowhere/at-all"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from promptls.index import snapshot as module
 from promptls.index.snapshot import Snapshot, diff_files, with_files
 from promptls.model import FileEntry
-from promptls.util.persistent_map import PersistentMap
+from promptls.util.mappings import PersistentMap
 
 PATHS = st.sampled_from([f"/w/{letter}" for letter in "abcdef"])
 CHANGE = st.lists(st.tuples(PATHS, st.booleans()), min_size=1, max_size=4)

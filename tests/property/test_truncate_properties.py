@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.util.text.truncate import truncate_words
+from promptls.util.text.display import truncate_words
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
 WORDS = st.sampled_from([TOKEN, "key", '="', "'", ", ", " ", "(", ")", "中文", "…", "postgres://u:S3cr3t!x9@h/d"])

@@ -19,7 +19,7 @@ from promptls.model import Span
 from promptls.prompt.rendering.citations import CitableItem, verify
 from promptls.prompt.rendering.renderer import find_notes
 from promptls.prompt.sanitize import find_injections, redact
-from promptls.retrieval.translation import translate
+from promptls.retrieval.query import translate
 
 BEGIN, END = "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"
 KEY_LINE = "A" * 64 + "\n"

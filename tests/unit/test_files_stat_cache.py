@@ -14,7 +14,7 @@ from promptls.index.files.walk import FolderStats, is_stale, modified_files, rec
 from promptls.index.scan.jobs import MAX_STAT_FILES, check_staleness
 from promptls.index.snapshot import Snapshot
 from promptls.model import FileEntry, Root
-from promptls.util.persistent_map import PersistentMap
+from promptls.util.mappings import PersistentMap
 from trees import alone, git, plant
 
 pytestmark = pytest.mark.process

@@ -15,7 +15,7 @@ from promptls.index import Snapshot
 from promptls.index.files.gitignore import is_match, match_globs, parse_rules
 from promptls.index.files.uris import from_uri, is_inside, to_uri
 from promptls.model import FileEntry, Root
-from promptls.util.persistent_map import PersistentMap
+from promptls.util.mappings import PersistentMap
 from trees import plant
 
 POSIX = {

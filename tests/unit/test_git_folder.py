@@ -17,7 +17,7 @@ from promptls.index.files.read import FileLimits
 from promptls.index.files.walk import walk_files
 from promptls.mentions.resolve import resolve_mentions
 from promptls.model import FileText, Problem
-from promptls.util.git_folder import repository_problem
+from promptls.util.git_process import repository_problem
 from workspaces import context_of, snapshot_of
 
 pytestmark = pytest.mark.process

@@ -12,7 +12,6 @@ from promptls.graph import markdown
 from promptls.graph.explain import explain_position, explain_symbol, render_explanation
 from promptls.graph.graph import GraphView
 from promptls.graph.node_search import NAME_WEIGHT, NOTES_WEIGHT, SUMMARY_WEIGHT, TAGS_WEIGHT, search_nodes
-from promptls.graph.targets import resolve_target
 from promptls.graph.traversal import (
     INCOMING_FACTORS,
     MAX_PER_NODE,
@@ -25,6 +24,7 @@ from promptls.graph.traversal import (
     graph_for_position,
     graph_for_query,
     graph_for_symbol,
+    resolve_target,
 )
 from promptls.knowledge.project.facts import ProjectHeader
 from promptls.model import Cancelled, CancelToken

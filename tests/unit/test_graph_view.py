@@ -10,7 +10,7 @@ from test_graph_resolve import PACKAGES, SHOP
 from graphkit import all_refs, calls, edges, ref_of, short_name, view_of
 from promptls.graph.graph import Graph, GraphView
 from promptls.graph.imports import ImportResolver
-from promptls.graph.targets import resolve_target
+from promptls.graph.traversal import resolve_target
 from promptls.index.snapshot import with_files
 from workspaces import snapshot_of
 

@@ -19,7 +19,7 @@ from promptls.install.agents import check_server
 from promptls.install.clients import CLIENTS, server_command
 from promptls.install.configuration import BACKUP_SUFFIX, InstallError, plan_install, plan_uninstall, write
 from promptls.install.editors import EDITORS
-from promptls.util.toml import parse_toml
+from promptls.util.decode import parse_toml
 
 ENTRY = {"command": "promptls", "args": ["mcp"]}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.api.list_regions import (
+from promptls.api.regions import (
     first_line,
     matches_name,
     promote_names,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.util.text.long_lines import (
+from promptls.util.text.display import (
     LONG_LINE,
     MAX_TEXT_LINE,
     SHORT_LINE,

@@ -13,7 +13,7 @@ import pytest
 from promptls.index.files.notebooks import Cell, kernel_language, notebook_text, render_cells
 from promptls.index.files.read import FileContent, FileLimits, UnreadableFile, read_text
 from promptls.languages import LANGUAGES, language_of
-from promptls.util.text.span import Span
+from promptls.util.text.positions import Span
 from workspaces import outline_of
 
 Json = dict[str, Any]

@@ -1,12 +1,13 @@
-"""Handle `promptls/buildPrompt`: builds the prompt for a message."""
+"""Handle `promptls/buildPrompt` and `promptls/verifyCitations`: the prompt for a message, and the answer to it."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from msgspec import structs
 
 from promptls.api.messages import params as protocol
-from promptls.api.messages.client_context import decode_client_context
-from promptls.api.messages.locations import encode_editor_location, uri_of
+from promptls.api.messages.locations import decode_client_context, encode_editor_location, path_of, uri_of
 from promptls.api.messages.params import InvalidParams, Json
 from promptls.api.messages.results import (
     encode_index_state,
@@ -16,12 +17,13 @@ from promptls.api.messages.results import (
     encode_span,
     redact_result,
     utf16_offset,
+    utf16_offsets,
 )
 from promptls.engine import Engine
-from promptls.index import Snapshot
+from promptls.index import Snapshot, SourceReader
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.resolve import locate_message, message_syntax
-from promptls.model import CancelToken, Mention
+from promptls.model import CancelToken, FileText, Mention
 from promptls.prompt.assemble import BudgetTooSmall, PromptItem
 from promptls.prompt.budget import BudgetRequest
 from promptls.prompt.build import BuildResult, build
@@ -30,6 +32,7 @@ from promptls.prompt.errors import InvalidOption
 from promptls.prompt.hints import PromptContents, model_hints
 from promptls.prompt.layouts import Message
 from promptls.prompt.options import PromptOptions, RequestOptions, resolve_options, resolve_recipe
+from promptls.prompt.rendering.citations import CitableItem, Citation, verify
 
 
 def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: CancelToken) -> Json:
@@ -181,3 +184,64 @@ def _encode_model_hints(params: protocol.BuildPromptParams, options: PromptOptio
     )
     hints = model_hints(result.intent.action, result.intent.types, params.budget.model or "", contents)
     return {"temperature": hints.temperature, "maxTokens": hints.max_tokens, "practices": list(hints.practices)}
+
+
+# ---------------------------------------------------------------- verify citations
+
+
+UNKNOWN_LINE_COUNT = 1 << 30
+"""Line count assumed for a file that is not parsed yet, so that no citation of it is rejected."""
+
+
+def verify_citations(engine: Engine, params: protocol.VerifyCitationsParams, token: CancelToken) -> Json:
+    """Handle `promptls/verifyCitations`."""
+    snapshot = engine.snapshot(token)
+    sources = engine.index.source_reader(snapshot, engine.settings.secrets.allow_files)
+    items = [_citable_item(item, snapshot, sources) for item in params.items]
+    entries = {snapshot.label(path): entry for path, entry in snapshot.files.items()}
+
+    def count_lines(label: str) -> int | None:
+        entry = entries.get(label)
+        if entry is None:
+            matches = [e for name, e in entries.items() if name.endswith((f"/{label}", f":{label}"))]
+            entry = matches[0] if len(matches) == 1 else None
+        if entry is None:
+            return None
+        return entry.outline.lines if entry.outline is not None else UNKNOWN_LINE_COUNT
+
+    to_utf16 = utf16_offsets(params.answer)
+    report = verify(params.answer, items, count_lines)
+    return {
+        "citations": [_encode_citation(citation, to_utf16) for citation in report.citations],
+        "unknown": list(report.unknown),
+        "unused": list(report.unused),
+        "uncited": [{"start": to_utf16(start), "end": to_utf16(end)} for start, end in report.uncited],
+        "citedShare": report.cited_share,
+    }
+
+
+def _citable_item(item: protocol.Cited, snapshot: Snapshot, sources: SourceReader) -> CitableItem:
+    """Return an item with its current text."""
+    path = path_of(item.uri, snapshot)
+    spans = tuple(one.span for one in item.spans) or (item.range.span,)
+    if item.form in ("outline", "reference"):  # they show no lines
+        spans = ()
+    text = sources.read(path) if path in snapshot.files else None
+    shown = "\n".join(map(text.slice, spans)) if isinstance(text, FileText) else ""
+    return CitableItem(item.citation, snapshot.label(path), item.range.span, shown, spans)
+
+
+def _encode_citation(citation: Citation, to_utf16: Callable[[int], int]) -> Json:
+    optional = {
+        "citation": citation.citation,
+        "path": citation.path,
+        "range": encode_span(citation.span) if citation.span is not None else None,
+        "reason": citation.reason,
+        "missing": list(citation.missing),
+    }
+    return {
+        "text": citation.text,
+        "offset": to_utf16(citation.start),
+        "status": citation.status,
+        **{name: value for name, value in optional.items() if value},
+    }

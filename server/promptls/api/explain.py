@@ -25,9 +25,8 @@ from promptls.languages.kinds import TYPE_KINDS
 from promptls.model import CancelToken, FileText, Span
 from promptls.prompt.rendering.sanitized_lines import SanitizedLines
 from promptls.prompt.sanitize import one_line, redact
-from promptls.util.text.line_index import LineIndex
-from promptls.util.text.plural import plural
-from promptls.util.text.truncate import truncate_words
+from promptls.util.text.display import plural, truncate_words
+from promptls.util.text.positions import LineIndex
 
 MAX_LISTED = 25
 """Maximum number of entries in each list of explain_symbol; further ones are counted."""

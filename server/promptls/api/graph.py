@@ -6,7 +6,7 @@ from promptls.api.messages import params as protocol
 from promptls.api.messages.locations import path_of_document
 from promptls.api.messages.params import InvalidParams, Json
 from promptls.api.messages.results import encode_span, redact_result
-from promptls.api.team import render_team_hits, start_team_search
+from promptls.api.search import render_team_hits, start_team_search
 from promptls.engine import Engine
 from promptls.graph import traversal
 from promptls.graph.graph import GraphView

@@ -14,12 +14,11 @@ from msgspec import Struct
 
 from promptls.api.build_prompt import build_prompt
 from promptls.api.explain import explain_as_text
-from promptls.api.list_regions import first_line, list_regions
 from promptls.api.messages import params as protocol
 from promptls.api.messages.locations import path_of
 from promptls.api.messages.params import InvalidParams, Json
-from promptls.api.read import read
-from promptls.api.team import render_team_hits, start_team_search
+from promptls.api.regions import first_line, list_regions, read
+from promptls.api.search import render_team_hits, start_team_search
 from promptls.api.tool_params import (
     ExplainSymbolParams,
     GetContextParams,

@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptls.cli.command_workspace import invalid_folder_as_usage_error
 from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error
-from promptls.cli.workspace import invalid_folder_as_usage_error
 
 if TYPE_CHECKING:
     from promptls.install.agents import SkillChange

@@ -13,8 +13,8 @@ from typing import Any
 
 import llm
 
+from promptls.cli.command_workspace import request
 from promptls.cli.output import print_error
-from promptls.cli.workspace import request
 
 
 @llm.hookimpl  # type: ignore[untyped-decorator]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from logging.handlers import RotatingFileHandler
 
 from promptls import __version__
-from promptls.cli import doctor, index, install, mcp, memory, prompt, recipes, search, serve, verify
+from promptls.cli import index_commands, install, prompt_commands, search_commands, server_commands
 from promptls.cli.output import (
     FAILURE,
     SUCCESS,
@@ -78,16 +78,16 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"promptls {__version__}")
     parser.add_argument("-v", "--verbose", action="store_true", help="write the log to stderr, too")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    serve.add_parser(commands)
-    mcp.add_parser(commands)
+    server_commands.add_serve_parser(commands)
+    server_commands.add_mcp_parser(commands)
     install.add_parser(commands)
-    prompt.add_parser(commands)
-    verify.add_parser(commands)
-    search.add_parsers(commands)
-    memory.add_parser(commands)
-    recipes.add_parser(commands)
-    index.add_parsers(commands)
-    doctor.add_parser(commands)
+    prompt_commands.add_prompt_parser(commands)
+    prompt_commands.add_verify_parser(commands)
+    search_commands.add_parsers(commands)
+    prompt_commands.add_memory_parser(commands)
+    prompt_commands.add_recipes_parser(commands)
+    index_commands.add_parsers(commands)
+    index_commands.add_doctor_parser(commands)
     for add_parser in entry_points.commands():
         add_parser(commands)
     for command in commands.choices.values():
@@ -96,8 +96,7 @@ def argument_parser() -> argparse.ArgumentParser:
 
 
 def _configure_logging(verbose: bool) -> None:
-    from promptls.settings import log_file
-    from promptls.util.own_folder import make_own_folder
+    from promptls.settings import log_file, make_own_folder
 
     handlers: list[logging.Handler] = []
     try:

@@ -10,13 +10,13 @@ import os
 from collections.abc import Mapping
 
 from promptls.model import CancelToken, Problem
-from promptls.util.git_folder import repository_problem
 from promptls.util.git_process import (
     QUICK_TIMEOUT_S,
     GitResult,
     git_program,
     is_unresponsive,
     mark_unresponsive,
+    repository_problem,
     run_git,
 )
 

@@ -48,8 +48,7 @@ from promptls.model import (
     Symbol,
     decode_references,
 )
-from promptls.util.lru import clear_if_full
-from promptls.util.persistent_map import PersistentMap
+from promptls.util.mappings import PersistentMap, clear_if_full
 
 IMPORT = "\0"
 """Prefix of words from imports, which separates them from names; IMPORT + "." is the key of modules with only dots."""

@@ -15,7 +15,7 @@ from promptls.knowledge.project.file_kind import CORE, TEST
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, TYPE_KINDS
 from promptls.languages.signature_types import after_arrow
 from promptls.model import Span, Symbol
-from promptls.util.text.truncate import truncate_words
+from promptls.util.text.display import truncate_words
 
 EdgeType = Literal[
     "contains", "imports", "calls", "inherits", "implements", "uses", "exports", "tested_by", "documents"

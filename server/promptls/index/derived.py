@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from promptls.index.snapshot import ChangeMarker, Snapshot, diff_files, remembers_change
 from promptls.model import FileEntry
-from promptls.util.persistent_map import PersistentMap
+from promptls.util.mappings import PersistentMap
 
 T = TypeVar("T")
 

@@ -22,8 +22,7 @@ from promptls.index.workers.pool import WorkerPool, worker_configuration
 from promptls.index.workers.query_jobs import QueryEmbedder
 from promptls.index.workers.reranker import Reranker
 from promptls.index.workspace import Workspace
-from promptls.settings import BUNDLED
-from promptls.util.own_folder import make_own_folder
+from promptls.settings import BUNDLED, make_own_folder
 
 log = logging.getLogger(__name__)
 

@@ -32,8 +32,7 @@ from promptls.model import (
     encode_outline,
 )
 from promptls.util.hashing import content_hash
-from promptls.util.overlay_map import OverlayMap
-from promptls.util.persistent_map import PersistentMap
+from promptls.util.mappings import OverlayMap, PersistentMap
 
 MAX_MENTIONED_BYTES = 5_000_000
 """Size of a file up to which a mention can read it, in bytes: reading and outlining it take about a second."""

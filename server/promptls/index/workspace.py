@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from promptls.index.files.notebooks import notebook_text
 from promptls.index.snapshot import OpenDocument
 from promptls.model import Root
-from promptls.util.persistent_map import PersistentMap
+from promptls.util.mappings import PersistentMap
 
 MERGE_WINDOW_S = 20.0
 """Seconds within which successive edits of a document count as one."""

@@ -35,8 +35,7 @@ from promptls.index import (
     split_lines,
 )
 from promptls.model import Problem, Root, SectionEntry
-from promptls.util.decode import convert
-from promptls.util.toml import parse_toml
+from promptls.util.decode import convert, parse_toml
 
 CODEOWNERS_PATHS = (".github/CODEOWNERS", ".gitlab/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 """Locations in order of precedence: folders of the hosts before general ones."""

@@ -33,8 +33,8 @@ from msgspec.structs import replace
 
 from promptls.index import UnreadableFile, folder_exists, read_own_file
 from promptls.model import Problem, Root
+from promptls.settings import make_own_folder
 from promptls.util.decode import decode_json
-from promptls.util.own_folder import make_own_folder
 
 MAX_TITLE_CHARACTERS = 120
 """Maximum length of a title in characters; a title is one line."""

@@ -11,7 +11,7 @@ from promptls.languages.language import NAMED_AFTER_TYPE, Imports, Language, Typ
 from promptls.languages.names import split_at_separators
 from promptls.languages.signature_types import return_before_name
 from promptls.languages.visibility import NOT_STATIC
-from promptls.util.text.lazy_pattern import lazy_pattern
+from promptls.util.text.regex import lazy_pattern
 
 _KEYWORDS = frozenset("case defined do else for if return sizeof switch while".split())
 """Keywords that the grammars mistake for function names when macros confuse them."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 
-from promptls.util.text.lazy_pattern import lazy_pattern
+from promptls.util.text.regex import lazy_pattern
 
 Declarations = list[tuple[str, str]]
 """(variable, type expression) pairs."""

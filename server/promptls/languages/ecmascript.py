@@ -13,7 +13,7 @@ from promptls.languages.language import Imports, Language, TypeSyntax
 from promptls.languages.names import split_at_separators
 from promptls.languages.signature_types import return_after_colon
 from promptls.languages.visibility import Definition, Visibility, has_no_private_keyword
-from promptls.util.text.lazy_pattern import lazy_pattern
+from promptls.util.text.regex import lazy_pattern
 
 _COMMONJS_REQUIRE = lazy_pattern(
     r"(\{[^{}]*\}|[^\W\d][\w$]*|\$[\w$]*)\s*(?::[^=]*)?=\s*(?:await\s+)?(?:require|import)\s*\([^()]*\)\s*(?:\.\s*([\w$]+))?\s*\Z"

@@ -6,7 +6,7 @@ from promptls.languages.declarations import Declarations, chain_type, pair
 from promptls.languages.import_statements import parse_aliased
 from promptls.languages.language import Imports, Language, TypeSyntax
 from promptls.languages.visibility import Visibility
-from promptls.util.text.lazy_pattern import lazy_pattern
+from promptls.util.text.regex import lazy_pattern
 
 _ASSIGNED = lazy_pattern(
     r"(?:var\s+)?([A-Za-z_]\w*)(?:\s*,\s*\w+)*\s*(?::=|=)\s*(?:&?([A-Za-z_][\w.]*)\s*(\{|\()|new\(([A-Za-z_][\w.]*)\))"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from promptls.languages.import_statements import IDENTIFIER, ParsedImport, call_parser
 from promptls.languages.language import Imports, Language, Manifest
 from promptls.languages.visibility import NO_UNDERSCORE
-from promptls.util.text.lazy_pattern import lazy_pattern
+from promptls.util.text.regex import lazy_pattern
 
 _OPERATOR = lazy_pattern(r"(?:((?:\w+\.)*\w+)\.)?:?\(?([^\w\s.:()][^\s()]*|:|\.+)\)?")
 _parse_include = call_parser("include")

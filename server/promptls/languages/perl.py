@@ -11,7 +11,7 @@ from promptls.languages.kinds import TYPE_KINDS
 from promptls.languages.language import Imports, Language, Mixins, TypeSyntax
 from promptls.languages.names import split_at_separators
 from promptls.languages.visibility import NO_UNDERSCORE
-from promptls.util.text.lazy_pattern import lazy_pattern
+from promptls.util.text.regex import lazy_pattern
 
 _NEW_CALL = lazy_pattern(r"(?:my\s+|our\s+|local\s+|state\s+)?(\$[A-Za-z_]\w*)\s*=\s*([A-Z]\w*(?:::\w+)*)->new\b")
 

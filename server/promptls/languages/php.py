@@ -10,7 +10,7 @@ from promptls.languages.import_statements import IDENTIFIER, QUOTED, ParsedImpor
 from promptls.languages.language import Imports, Language, TypeSyntax
 from promptls.languages.signature_types import return_after_colon
 from promptls.languages.visibility import NOT_PRIVATE
-from promptls.util.text.lazy_pattern import lazy_pattern
+from promptls.util.text.regex import lazy_pattern
 
 _DECLARATION = lazy_pattern(
     r"(?:(?:public|private|protected|readonly|static)\s+)*(?:\??\\?([A-Za-z_][\w\\]*)\s+)?\$([A-Za-z_]\w*(?:->\w+)?)\s*(?:=\s*new\s+\\?([A-Za-z_][\w\\]*))?"

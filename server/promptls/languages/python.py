@@ -10,7 +10,7 @@ from promptls.languages.import_statements import ParsedImport, split_aliases
 from promptls.languages.language import Imports, Language, TypeSyntax
 from promptls.languages.signature_types import return_after_arrow
 from promptls.languages.visibility import Definition, Visibility
-from promptls.util.text.lazy_pattern import lazy_pattern
+from promptls.util.text.regex import lazy_pattern
 
 _PARENTHESES = lazy_pattern(r"[()\\]")
 _HASH_COMMENT = lazy_pattern(r"#[^\n]*")

@@ -8,7 +8,7 @@ from promptls.languages.declarations import Declarations, parse_new_call
 from promptls.languages.import_statements import QUOTED, ParsedImport, call_parser
 from promptls.languages.language import Imports, Language, Mixins, TypeSyntax
 from promptls.languages.visibility import NO_UNDERSCORE
-from promptls.util.text.lazy_pattern import lazy_pattern
+from promptls.util.text.regex import lazy_pattern
 
 _NEW_CALL = lazy_pattern(r"(@{0,2}[A-Za-z_]\w*)\s*=\s*([A-Z][\w:]*)\.new\b")
 

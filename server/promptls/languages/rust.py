@@ -10,7 +10,7 @@ from promptls.languages.import_statements import ParsedImport, split_arrows
 from promptls.languages.language import Imports, Language, NameMarks, TypeSyntax
 from promptls.languages.signature_types import return_after_arrow
 from promptls.languages.visibility import Definition, Visibility
-from promptls.util.text.lazy_pattern import lazy_pattern
+from promptls.util.text.regex import lazy_pattern
 
 _LET = lazy_pattern(
     r"(?:let\s+)?(?:mut\s+)?([A-Za-z_]\w*)\s*(?::\s*([^=;,)\n]+))?\s*(?:=\s*(?:&(?:mut\s+)?)?([A-Za-z_][\w:.]*)\s*(?:::<[^>]*>)?\s*([({]))?"

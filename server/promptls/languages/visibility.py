@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from promptls.util.text.lazy_pattern import lazy_pattern
+from promptls.util.text.regex import lazy_pattern
 
 
 class Definition(NamedTuple):

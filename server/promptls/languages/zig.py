@@ -11,7 +11,7 @@ from promptls.languages.kinds import FILE, TYPE_KINDS
 from promptls.languages.language import Imports, Language, TypeSyntax
 from promptls.languages.signature_types import closing_bracket
 from promptls.languages.visibility import NO_UNDERSCORE
-from promptls.util.text.lazy_pattern import lazy_pattern
+from promptls.util.text.regex import lazy_pattern
 
 _DECLARATION = lazy_pattern(
     r"(?:(?:comptime|noalias|const|var)\s+)*([A-Za-z_]\w*)\s*(?::\s*(?:[*?]|const\s)*([A-Za-z_][\w.]*)(?![\w.(]))?"

@@ -29,7 +29,7 @@ from promptls.lsp.publish_diagnostics import schedule_diagnostics
 from promptls.lsp.text_sync import reclassify_documents, update_paths
 from promptls.lsp.transport.jsonrpc import PromptServerProtocol, to_json
 from promptls.model import CancelToken, Root
-from promptls.util.text.line_index import LineIndex
+from promptls.util.text.positions import LineIndex
 
 if TYPE_CHECKING:  # imported after `initialize` has been answered
     from promptls.engine import Engine
@@ -185,7 +185,7 @@ async def _start_engine(server: PromptServer) -> None:
     loop, future = server.loop, server.engine_future
 
     def build() -> Engine:
-        from promptls.api import build_prompt, status  # noqa: F401  (before the first request arrives)
+        from promptls.api import build_prompt, index_requests  # noqa: F401  (before the first request arrives)
         from promptls.engine import Engine
         from promptls.lsp.session import PromptDocumentSession
 

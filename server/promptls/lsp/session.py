@@ -12,7 +12,7 @@ import time
 from msgspec import Struct, structs
 
 from promptls.api.messages import params as protocol
-from promptls.api.messages.client_context import decode_client_context
+from promptls.api.messages.locations import decode_client_context
 from promptls.api.messages.params import Json
 from promptls.engine import Engine
 from promptls.lsp.documents import OpenDocuments, PromptDocument
@@ -27,7 +27,7 @@ from promptls.prompt.errors import InvalidOption
 from promptls.prompt.options import PromptOptions, RecipeOptions, RequestOptions, resolve_options
 from promptls.prompt.tokens import Counter
 from promptls.settings import Settings
-from promptls.util.text.line_index import LineIndex
+from promptls.util.text.positions import LineIndex
 
 RECONCILE_MAX_AGE_S = 15.0
 """Maximum age of the last check of the disk while a prompt is being written, in seconds; building checks again."""

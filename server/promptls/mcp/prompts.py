@@ -9,8 +9,8 @@ from __future__ import annotations
 import mcp_types as types
 
 from promptls.api.build_prompt import build_prompt
-from promptls.api.complete_mention import complete_mention
 from promptls.api.introspection import encode_recipes, recipes
+from promptls.api.mention_requests import complete_mention
 from promptls.api.messages import params as protocol
 from promptls.api.messages.params import InvalidParams, Json
 from promptls.api.messages.results import code_point_offset, utf16_offset

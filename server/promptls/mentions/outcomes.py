@@ -14,7 +14,7 @@ from promptls.mentions.context import ResolveContext
 from promptls.mentions.path_lookup import access_denied_reason, mention_for, sort_by_proximity
 from promptls.mentions.syntax.grammar import LAST_LINE
 from promptls.model import AnyOutline, Item, Mention, MentionOutcome, Origin, Problem, Span
-from promptls.util.text.plural import plural
+from promptls.util.text.display import plural
 
 MAX_CANDIDATES = 20
 """Maximum number of candidates in an ambiguous outcome; keeps the list readable in a menu."""

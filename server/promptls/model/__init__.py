@@ -44,4 +44,4 @@ from promptls.model.outlines import (
     outline_view,
 )
 from promptls.util.cancellation import Cancelled, CancelToken
-from promptls.util.text.span import Span
+from promptls.util.text.positions import Span

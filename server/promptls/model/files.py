@@ -7,7 +7,7 @@ from collections.abc import Collection
 from msgspec import Struct
 
 from promptls.model.outlines import OutlineView, outline_view
-from promptls.util.text.span import Span
+from promptls.util.text.positions import Span
 
 
 class Root(Struct, frozen=True):

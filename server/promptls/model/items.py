@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from promptls.util.text.span import Span
+from promptls.util.text.positions import Span
 
 MentionStatus = Literal["included", "partial", "omitted", "ambiguous", "unresolved", "refused", "text"]
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, overload
 import msgspec
 from msgspec import Struct
 
-from promptls.util.lru import GenerationalCache
-from promptls.util.text.span import Span
+from promptls.util.mappings import GenerationalCache
+from promptls.util.text.positions import Span
 
 
 class Symbol(Struct, frozen=True, array_like=True, gc=False):

@@ -24,8 +24,7 @@ from promptls.prompt.instructions import InstructionTemplates
 from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Layout, default_layout
 from promptls.prompt.scoring import BOOSTS, FORMULAS, Boost, Formula
-from promptls.util.decode import convert
-from promptls.util.toml import tomllib
+from promptls.util.decode import convert, tomllib
 
 
 class SectionContext(Struct, frozen=True):

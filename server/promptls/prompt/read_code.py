@@ -19,8 +19,8 @@ from itertools import accumulate, islice
 from msgspec import Struct
 from msgspec.structs import replace
 
+from promptls.graph.explain import relation_line, short_path
 from promptls.graph.graph import GraphView
-from promptls.graph.relation_line import relation_line, short_path
 from promptls.index import Snapshot
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.mentions.context import ResolveContext
@@ -36,8 +36,7 @@ from promptls.prompt.rendering.spans import cut_position, merge_spans
 from promptls.prompt.sanitize import clean, one_line
 from promptls.prompt.tokens import Counter, count_all, fair_limit
 from promptls.util.hashing import content_hash
-from promptls.util.text.plural import plural
-from promptls.util.text.truncate import truncate_words
+from promptls.util.text.display import plural, truncate_words
 
 MAX_SESSIONS = 32
 """Maximum number of sessions that are remembered; of more, the least recently used is forgotten."""

@@ -26,8 +26,8 @@ from promptls.prompt.sanitize import clean, one_line
 from promptls.prompt.tokens import Counter
 from promptls.retrieval.candidates import is_data_file, is_translation
 from promptls.retrieval.query import Query
-from promptls.util.lru import GenerationalCache
-from promptls.util.text.plural import plural
+from promptls.util.mappings import GenerationalCache
+from promptls.util.text.display import plural
 
 LIST_BUDGET = 2200
 """Default size of a list in tokens as estimated, 1,850 of a model: 120 regions, with three quarters of what a question needs."""

@@ -2,7 +2,8 @@
 
 Pure functions of the text.  Later stages check the names against the workspace.
 
-A long question, such as a bug report, is split into title, prose and code.
+A long question, such as a bug report, is split into title, prose and code.  A question in another human language is
+translated by the service "translation" if it is installed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,33 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.index import STOP_WORDS, find_words, tokenize
-from promptls.retrieval.translation import Translation, translate
+from promptls.util.entry_points import service
+
+MIN_CONFIDENCE = 0.5
+"""Share of translated words below which a warning asks for another language."""
+
+
+class Translation(Struct, frozen=True):
+    """A question in English terms."""
+
+    language: str  # its code
+    language_name: str  # in English
+    gloss: str  # English terms in the order of the question, with everything that stays as it is
+    words: tuple[str, ...]  # words of the question that may be search terms: without function words
+    translated: int  # number of words that were translated
+    total: int  # number of words without function words
+
+    @property
+    def confidence(self) -> float:
+        """Share of the words that were translated."""
+        return self.translated / self.total if self.total else 1.0
+
+
+def translate(text: str) -> Translation | None:
+    """Return the translation of a question; None if it is in English, or in a language that cannot be translated."""
+    translator = service("translation")
+    return translator(text) if translator is not None else None
+
 
 PROSE_WEIGHT = 0.6
 """Weight of a term that occurs in the prose below the title, relative to 1 for a term of the title."""
@@ -282,21 +309,6 @@ def exclude_words(query: Query, excluded_words: Iterable[str]) -> Query:
         word_pairs=tuple(n for n in query.word_pairs if n.lower() not in lower),
         file_stems=tuple(s for s in query.file_stems if s.lower() not in lower),
         excluded=tuple(t for t in query.terms if t in excluded_terms),
-    )
-
-
-def extend_query(query: Query, phrases: Iterable[str]) -> Query:
-    """Return the query with the terms and names of these phrases appended, except for excluded ones."""
-    excluded = frozenset(query.excluded)
-    parsed = [parse_query(phrase) for phrase in phrases if excluded.isdisjoint(tokenize(phrase))]
-    return replace(
-        query,
-        terms=_merge(query.terms, (f.terms for f in parsed)),
-        names=_merge(query.names, (f.names for f in parsed)),
-        code_names=_merge(query.code_names, (f.code_names for f in parsed)),
-        word_pairs=_merge(query.word_pairs, (f.word_pairs for f in parsed)),
-        paths=_merge(query.paths, (f.paths for f in parsed)),
-        file_stems=_merge(query.file_stems, (f.file_stems for f in parsed)),
     )
 
 

@@ -25,7 +25,7 @@ from promptls.retrieval.candidates import file_name_features
 from promptls.retrieval.linear_model import Calibration, LinearModel, LogisticModel
 from promptls.retrieval.query import Query
 from promptls.util.decode import decode_json
-from promptls.util.text.plural import plural
+from promptls.util.text.display import plural
 
 MIN_NAME_CHARACTERS = 3
 """Minimum length of the last part of a repository's name that names it in a question."""

@@ -5,11 +5,12 @@ An editor shows a notebook as cells, each with a URI of its own, or as JSON.  Th
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Protocol
 from urllib.parse import quote, unquote
 
-from promptls.api.messages.params import Json
+from promptls.api.messages.params import Context, Json
 from promptls.index import (
     VIRTUAL_SCHEME,
     OpenCell,
@@ -25,8 +26,9 @@ from promptls.index import (
     to_cell,
     to_uri,
 )
+from promptls.mentions.context import ClientContext, EditorDiagnostic
 from promptls.model import Root, Span
-from promptls.util.persistent_map import PersistentMap
+from promptls.util.mappings import PersistentMap
 
 Documents = PersistentMap[str, OpenDocument]
 """Open documents by path."""
@@ -110,3 +112,41 @@ def encode_editor_location(path: str, span: Span, documents: Documents) -> Json:
         return {}
     start, end = ({"line": line, "character": 0} for line in (location[1].start, location[1].end))
     return {"location": {"uri": location[0], "range": {"start": start, "end": end}}}
+
+
+# ---------------------------------------------------------------- client context
+
+
+def decode_client_context(context: Context, state: OpenState) -> ClientContext:
+    """Convert URIs to paths of the index, and ranges to spans."""
+    selection = None
+    if context.selection is not None:
+        selection = decode_location(context.selection.uri, context.selection.range.span, state)
+    opened = state.documents if context.open_documents is None else _paths(context.open_documents, state)
+    quickfix = (decode_location(at.uri, at.range.span, state) for at in context.quickfix)
+    return ClientContext(
+        active_document=path_of_document(context.active_document, state) if context.active_document else "",
+        selection=selection,
+        open_documents=tuple(dict.fromkeys(opened)),
+        visible_documents=tuple(dict.fromkeys(_paths(context.visible_documents, state))),
+        diagnostics=tuple(_diagnostics(context, state)),
+        quickfix=tuple(location for location in quickfix if location is not None),
+        terminal=context.terminal or "",
+        clipboard=context.clipboard or "",
+        history=tuple((turn.role, turn.content) for turn in context.history),
+    )
+
+
+def _paths(uris: Iterable[str], state: OpenState) -> Iterator[str]:
+    return (path_of_document(uri, state) for uri in uris if uri)
+
+
+def _diagnostics(context: Context, state: OpenState) -> Iterator[EditorDiagnostic]:
+    for file in context.diagnostics:
+        for one in file.diagnostics:
+            location = decode_location(file.uri, one.range.span, state)
+            if location is None:
+                continue
+            code = one.code.get("value", "") if isinstance(one.code, dict) else one.code
+            severity, source = one.severity or 0, one.source or ""
+            yield EditorDiagnostic(*location, one.message, severity, str(code or ""), source)

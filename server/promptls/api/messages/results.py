@@ -15,7 +15,7 @@ from promptls.model import Item, MentionOutcome, Span
 from promptls.prompt.budget import CounterStatus
 from promptls.prompt.intent import Intent
 from promptls.prompt.sanitize import redact
-from promptls.retrieval.translation import Translation
+from promptls.retrieval.query import Translation
 from promptls.util.cancellation import check_each
 
 _WIDE = re.compile("[\U00010000-\U0010ffff]")  # two UTF-16 units

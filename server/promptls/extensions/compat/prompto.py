@@ -26,8 +26,7 @@ from promptls.prompt.scoring import (
     ScoringQuery,
     reciprocal_rank_fusion,
 )
-from promptls.util.decode import convert
-from promptls.util.toml import tomllib
+from promptls.util.decode import convert, tomllib
 
 # ---------------------------------------------------------------- classifier
 

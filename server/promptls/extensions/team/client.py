@@ -50,7 +50,7 @@ from promptls.retrieval.team_source import (
     without_names,
 )
 from promptls.settings import TeamSettings
-from promptls.util.lru import GenerationalCache
+from promptls.util.mappings import GenerationalCache
 
 MAX_HITS = 50
 """Chunks that a search returns at most; about twice as many as a prompt can show."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error, print_json
-from promptls.util.text.plural import plural
+from promptls.util.text.display import plural
 
 if TYPE_CHECKING:
     from promptls.extensions.team.build import Report

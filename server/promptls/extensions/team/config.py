@@ -17,8 +17,7 @@ from promptls import settings
 from promptls.extensions.team.storage import Storage, open_storage
 from promptls.index import IndexConfig, index_config
 from promptls.model import Problem
-from promptls.util.decode import convert
-from promptls.util.toml import tomllib
+from promptls.util.decode import convert, tomllib
 
 _USER_INFO = re.compile(r"^([a-z+]+://)[^/@]*@", re.IGNORECASE)
 _SCP_ADDRESS = re.compile(r"^[\w.-]+@([\w.-]+):(?!//)(.+)$")

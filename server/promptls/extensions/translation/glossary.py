@@ -13,7 +13,7 @@ from importlib.resources import files
 from msgspec import Struct
 from py_rust_stemmers import SnowballStemmer
 
-from promptls.util.toml import tomllib
+from promptls.util.decode import tomllib
 
 LANGUAGES = {
     "zh": "Chinese",

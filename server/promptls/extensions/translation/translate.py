@@ -21,7 +21,7 @@ from promptls.extensions.translation.glossary import (
     stem,
 )
 from promptls.index import STOP_WORDS
-from promptls.retrieval.translation import Translation
+from promptls.retrieval.query import Translation
 
 MAX_TRANSLATED = 20_000
 """Maximum number of characters that are translated; the rest of a message stays as it is."""

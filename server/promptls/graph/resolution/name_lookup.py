@@ -22,7 +22,7 @@ from promptls.languages import LANGUAGES, Language, language_named
 from promptls.languages.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
 from promptls.languages.language import ExtensionMethods, Manifest
 from promptls.model import OutlineView, Reference, Symbol
-from promptls.util.lru import clear_if_full
+from promptls.util.mappings import clear_if_full
 
 _SOURCES = re.compile(r"(?:^|/)src/[^/]+/(?:java|kotlin|scala|groovy)/")  # Maven, Gradle, sbt
 _ROOTS = re.compile(r"(?:^|/)(?:src|tests?)/")  # older layouts

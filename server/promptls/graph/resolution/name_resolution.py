@@ -20,7 +20,7 @@ from promptls.graph.resolution.visible_names import TypeHierarchy, VisibleNames
 from promptls.index import NUMBER_LITERAL, STRING_LITERAL, UNKNOWN_RECEIVER, OutlineRef, Snapshot
 from promptls.languages.kinds import CALLABLE_KINDS
 from promptls.model import CALL, Reference
-from promptls.util.lru import clear_if_full
+from promptls.util.mappings import clear_if_full
 
 _PATH_SEPARATOR = re.compile(r"[/.]")
 

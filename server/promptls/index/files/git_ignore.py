@@ -18,8 +18,16 @@ from msgspec import Struct
 from promptls.index.files.read import is_out_of_resources, read_small_file
 from promptls.index.files.uris import WINDOWS
 from promptls.model import CancelToken
-from promptls.util.git_folder import find_git_folder, read_git_file, repository_problem
-from promptls.util.git_process import QUICK_TIMEOUT_S, git_program, is_unresponsive, mark_unresponsive, run_git
+from promptls.util.git_process import (
+    QUICK_TIMEOUT_S,
+    find_git_folder,
+    git_program,
+    is_unresponsive,
+    mark_unresponsive,
+    read_git_file,
+    repository_problem,
+    run_git,
+)
 
 log = logging.getLogger(__name__)
 

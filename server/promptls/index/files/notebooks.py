@@ -30,8 +30,8 @@ from msgspec import Raw, Struct
 
 from promptls.languages import NOTEBOOK_HEADER, PLAIN_TEXT, Language, language_by_alias, language_named, language_of
 from promptls.util.decode import decode_json
-from promptls.util.text.long_lines import shorten_line
-from promptls.util.text.span import Span
+from promptls.util.text.display import shorten_line
+from promptls.util.text.positions import Span
 
 _ERRORS = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError)
 _PICTURES = ("image/", "application/vnd.jupyter.widget", "application/javascript", "video/", "audio/")

@@ -20,7 +20,7 @@ from promptls.index.syntax.doc_comments import is_legal_notice
 from promptls.languages.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
 from promptls.model import Chunk, Span, Symbol
 from promptls.util.hashing import content_hash
-from promptls.util.text.long_lines import shorten_lines
+from promptls.util.text.display import shorten_lines
 
 if TYPE_CHECKING:
     from tree_sitter import Node

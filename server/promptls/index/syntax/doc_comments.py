@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from promptls.languages import Language
-from promptls.util.text.truncate import truncate_words
+from promptls.util.text.display import truncate_words
 
 MAX_DOC_CHARS = 400
 """Longest documentation of a symbol or file; longer text is cut off."""

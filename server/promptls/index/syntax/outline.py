@@ -36,7 +36,7 @@ from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, SPACE_KINDS
 from promptls.languages.visibility import Definition
 from promptls.model import Import, Span, Symbol
 from promptls.util.entry_points import service
-from promptls.util.text.truncate import truncate_words
+from promptls.util.text.display import truncate_words
 
 if TYPE_CHECKING:
     from tree_sitter import Tree

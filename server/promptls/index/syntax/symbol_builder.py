@@ -16,7 +16,7 @@ from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import Language
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS
 from promptls.languages.language import NAMED_AFTER_TYPE
-from promptls.util.text.truncate import truncate_words
+from promptls.util.text.display import truncate_words
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree

@@ -18,7 +18,7 @@ from msgspec import Struct
 from promptls.knowledge.project.file_kind import TEST, is_peripheral
 from promptls.knowledge.project.folder_tree import TreeFolder, folder_role
 from promptls.knowledge.project.manifests import ProjectManifest
-from promptls.util.toml import tomllib
+from promptls.util.decode import tomllib
 
 FRAMEWORK_ROLES = frozenset(
     {

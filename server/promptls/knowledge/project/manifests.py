@@ -16,8 +16,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from promptls.util.text.truncate import truncate_words
-from promptls.util.toml import parse_toml
+from promptls.util.decode import parse_toml
+from promptls.util.text.display import truncate_words
 
 TextPairs = tuple[tuple[str, str], ...]
 

@@ -14,7 +14,7 @@ from promptls.knowledge.project.file_kind import layer_of
 from promptls.knowledge.project.folder_tree import TreeFolder
 from promptls.knowledge.project.readme import is_readme, read_purpose, read_summary, readme_order
 from promptls.model import Root, SectionEntry
-from promptls.util.text.plural import plural
+from promptls.util.text.display import plural
 
 SOURCE = "project"
 MAX_ROOTS = 4

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from promptls.util.text.truncate import truncate_words
+from promptls.util.text.display import truncate_words
 
 MAX_CHARACTERS = 200_000
 """Maximum number of characters parsed; bounds the time."""

@@ -7,7 +7,7 @@ from promptls.api.messages.params import Json
 from promptls.lsp.handlers import COPY_PROMPT_COMMAND, OPEN_PROMPT_COMMAND
 from promptls.lsp.session import DocumentAnalysis, PromptDocumentSession
 from promptls.model import CancelToken
-from promptls.util.text.plural import plural
+from promptls.util.text.display import plural
 
 
 def code_lenses(session: PromptDocumentSession, params: protocol.Document, token: CancelToken) -> list[Json] | None:

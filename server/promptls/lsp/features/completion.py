@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from promptls.api.complete_mention import complete_at, encode_completion_item
+from promptls.api.mention_requests import complete_at, encode_completion_item
 from promptls.api.messages import params as protocol
-from promptls.api.messages.client_context import decode_client_context
+from promptls.api.messages.locations import decode_client_context
 from promptls.api.messages.params import Json
 from promptls.api.messages.results import redact_result
 from promptls.lsp.session import RECONCILE_MAX_AGE_S, PromptDocumentSession, offset_range

@@ -8,7 +8,7 @@ from promptls.api.messages import params as protocol
 from promptls.api.messages.params import Json
 from promptls.lsp.session import PromptDocumentSession, offset_range
 from promptls.model import CancelToken
-from promptls.util.text.line_index import LineIndex
+from promptls.util.text.positions import LineIndex
 
 _FENCE = re.compile(r"^<(/?)context-([0-9a-f]{6,})\b([^\n]*?)(/?)>$", re.MULTILINE)
 

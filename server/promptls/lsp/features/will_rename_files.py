@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from promptls.api.messages import params as protocol
-from promptls.api.messages.client_context import decode_client_context
+from promptls.api.messages.locations import decode_client_context
 from promptls.api.messages.params import Json
 from promptls.index import Snapshot, document_path, is_file_path, to_uri
 from promptls.lsp.documents import PromptDocument
@@ -14,7 +14,7 @@ from promptls.mentions.resolve import resolve_mentions
 from promptls.mentions.syntax.grammar import format_mention
 from promptls.model import CancelToken, FileText, MentionOutcome
 from promptls.model.files import PROMPT_SUFFIX
-from promptls.util.text.line_index import LineIndex
+from promptls.util.text.positions import LineIndex
 
 MAX_CLOSED_DOCUMENTS = 200
 """Maximum number of prompt documents on disk that are searched; the client waits for the answer."""

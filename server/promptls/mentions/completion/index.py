@@ -19,8 +19,7 @@ from rapidfuzz.distance import OSA
 from promptls.index import Change, Derived, OutlineRef, Snapshot
 from promptls.mentions.completion.fuzzy import FuzzyIndex, MatchTier, Quality
 from promptls.model import FileEntry, Root, decode_symbol_names
-from promptls.util.overlay_map import OverlayMap
-from promptls.util.persistent_map import PersistentMap
+from promptls.util.mappings import OverlayMap, PersistentMap
 
 HISTORY = 2
 """Indexes kept of each sort: the last snapshot, and one that an earlier request still uses."""

@@ -11,13 +11,13 @@ from itertools import islice
 
 from promptls.index import Snapshot
 from promptls.knowledge.project.file_kind import is_prose_path
+from promptls.mentions.completion.completion_items import CompletionItem, CompletionQuery, estimate_tokens
 from promptls.mentions.completion.fuzzy import JUMP, MIN_SUBSEQUENCE_LENGTH, FuzzyIndex, MatchTier, Quality
 from promptls.mentions.completion.index import fold_case
-from promptls.mentions.completion.items import CompletionItem, CompletionQuery, estimate_tokens
 from promptls.mentions.path_lookup import mention_for
 from promptls.mentions.syntax.grammar import format_mention
 from promptls.model import Root
-from promptls.util.text.plural import plural
+from promptls.util.text.display import plural
 
 MAX_LISTED_SYMBOLS = 20
 """Top-level symbols in the documentation of a file item; keeps the popup below one screen."""

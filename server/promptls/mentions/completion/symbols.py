@@ -14,15 +14,15 @@ from itertools import islice
 from promptls.index import OutlineRef, Snapshot
 from promptls.knowledge.project.file_kind import is_peripheral, is_prose_path, is_test_path
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
-from promptls.mentions.completion.fuzzy import MIN_SUBSEQUENCE_LENGTH, FuzzyIndex, MatchTier, Quality
-from promptls.mentions.completion.index import fold_case
-from promptls.mentions.completion.items import (
+from promptls.mentions.completion.completion_items import (
     CompletionItem,
     CompletionQuery,
     estimate_tokens,
     file_symbols,
     symbol_names,
 )
+from promptls.mentions.completion.fuzzy import MIN_SUBSEQUENCE_LENGTH, FuzzyIndex, MatchTier, Quality
+from promptls.mentions.completion.index import fold_case
 from promptls.mentions.path_lookup import mention_for, resolve_files, sort_by_proximity
 from promptls.mentions.resolvers.symbol import Definition, candidate_names, filter_matching, split_name
 from promptls.mentions.syntax.grammar import format_mention

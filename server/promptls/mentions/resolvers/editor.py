@@ -21,7 +21,7 @@ from promptls.mentions.outcomes import (
 from promptls.mentions.path_lookup import access_denied_reason, files_in_scope
 from promptls.mentions.syntax.grammar import full_argument
 from promptls.model import Item, Mention, MentionOutcome, Origin, Problem, Span
-from promptls.util.text.plural import plural
+from promptls.util.text.display import plural
 
 MAX_OPEN_DOCUMENTS = 50
 """Maximum number of documents of "@open" and "@visible"."""

@@ -34,9 +34,11 @@ from promptls.mentions.path_lookup import (
     find_roots,
     mention_for,
     sort_by_proximity,
+    suggest_by_stem,
+    suggest_exact_symbol,
+    suggest_path,
 )
 from promptls.mentions.resolvers import file_sets
-from promptls.mentions.suggestions import suggest_by_stem, suggest_exact_symbol, suggest_path
 from promptls.mentions.syntax.grammar import LAST_LINE, is_package_like, is_path_like
 from promptls.model import Item, Mention, MentionOutcome, Origin, Span
 

@@ -18,7 +18,7 @@ from promptls.mentions.outcomes import included, refused, unresolved, virtual_it
 from promptls.mentions.path_lookup import access_denied_reason, files_below, find_roots, resolve_folders, split_root
 from promptls.mentions.syntax.grammar import LAST_LINE, full_argument
 from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Root, Span
-from promptls.util.text.plural import plural
+from promptls.util.text.display import plural
 
 MAX_WHOLE_FILES = 12
 """Number of files up to which each file is an item of its own."""

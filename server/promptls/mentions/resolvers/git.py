@@ -33,9 +33,9 @@ from promptls.mentions.context import ResolveContext
 from promptls.mentions.outcomes import included, unresolved, virtual_item
 from promptls.mentions.path_lookup import access_denied_reason, find_roots
 from promptls.model import AnyOutline, CancelToken, FileText, Item, Mention, MentionOutcome, Origin, Problem, Root, Span
-from promptls.util.git_folder import find_git_folder
+from promptls.util.git_process import find_git_folder
+from promptls.util.text.display import plural
 from promptls.util.text.line_diff import DiffBlock, patience_diff
-from promptls.util.text.plural import plural
 
 MAX_FILES = 100
 """Maximum number of files of one diff; further ones are only counted."""

@@ -24,7 +24,7 @@ from promptls.mentions.resolvers import file, symbol
 from promptls.mentions.resolvers.file_sets import file_set_outcome
 from promptls.mentions.syntax.grammar import format_argument_mention, full_argument, is_path_like, mention_to_argument
 from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Span
-from promptls.util.text.plural import plural
+from promptls.util.text.display import plural
 
 MAX_ITEMS = 60
 """Maximum number of related definitions; further ones are only counted."""

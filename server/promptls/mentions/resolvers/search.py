@@ -15,7 +15,7 @@ from promptls.mentions.path_lookup import files_in_scope, sort_by_proximity
 from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Problem, Span
 from promptls.retrieval.query import parse_query
 from promptls.retrieval.retrieve import retrieve
-from promptls.util.text.plural import plural
+from promptls.util.text.display import plural
 from promptls.util.text.regex import Regex, RegexError
 
 MAX_REGIONS = 12

@@ -25,18 +25,20 @@ from promptls.mentions.path_lookup import (
     access_denied_reason,
     files_below,
     find_folders,
+    find_occurrences,
     find_roots,
     mention_for,
+    occurrence_mentions,
     resolve_files,
     resolve_folders,
     sort_by_proximity,
+    suggest_symbol,
 )
 from promptls.mentions.resolvers import file
-from promptls.mentions.suggestions import find_occurrences, occurrence_mentions, suggest_symbol
 from promptls.mentions.syntax.grammar import format_mention, is_line_range
 from promptls.mentions.syntax.lexer import group_end
 from promptls.model import Item, Mention, MentionOutcome, Origin, Problem, Symbol
-from promptls.util.text.plural import plural
+from promptls.util.text.display import plural
 
 _SEPARATOR = re.compile(r"::|\.|#")
 

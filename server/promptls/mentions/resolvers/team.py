@@ -28,7 +28,7 @@ from promptls.model import (
 from promptls.retrieval.query import parse_query
 from promptls.retrieval.team_source import TeamFile, TeamHit, TeamRepository, TeamSource
 from promptls.util.hashing import content_hash
-from promptls.util.text.plural import plural
+from promptls.util.text.display import plural
 
 MAX_REGIONS = 12
 """Maximum number of regions of one search; they compete for the budget of explicit items."""

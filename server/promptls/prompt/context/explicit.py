@@ -21,7 +21,7 @@ from promptls.prompt.packing.pack import MAX_COUNTED_OMITTED, PackingCandidate
 from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.rendering.spans import merge_spans, subtract_spans
-from promptls.util.text.truncate import truncate_words
+from promptls.util.text.display import truncate_words
 
 MAX_DEFINITIONS = 12
 """Maximum number of definitions that represent a mentioned file that does not fit."""

@@ -17,9 +17,8 @@ from promptls.prompt.intent.detect import detect_intent
 from promptls.prompt.options import PromptOptions
 from promptls.prompt.scoring import ScoringQuery
 from promptls.prompt.tasks.select import earlier_question
-from promptls.retrieval.query import parse_query
-from promptls.retrieval.translation import MIN_CONFIDENCE as MIN_TRANSLATED
-from promptls.retrieval.translation import Translation
+from promptls.retrieval.query import MIN_CONFIDENCE as MIN_TRANSLATED
+from promptls.retrieval.query import Translation, parse_query
 
 MIN_CONFIDENCE = 0.8
 """Confidence from which a question counts as unrelated to the code.

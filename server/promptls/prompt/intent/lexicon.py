@@ -23,7 +23,7 @@ from msgspec import Struct
 from rapidfuzz.distance import DamerauLevenshtein
 
 from promptls.index import stem
-from promptls.util.toml import tomllib
+from promptls.util.decode import tomllib
 
 MAX_QUESTION_CHARACTERS = 6000
 """Maximum characters of a question that are analyzed: three quarters from the beginning, the rest from the end."""

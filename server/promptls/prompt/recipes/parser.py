@@ -31,8 +31,7 @@ from msgspec import Meta, Struct
 
 from promptls.model import Problem
 from promptls.prompt.sanitize import clean
-from promptls.util.decode import convert
-from promptls.util.toml import parse_toml
+from promptls.util.decode import convert, parse_toml
 
 RecipeOrigin = Literal["built-in", "yours", "workspace"]
 

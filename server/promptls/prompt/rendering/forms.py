@@ -35,7 +35,7 @@ from promptls.prompt.rendering.spans import (
     subtract_spans,
 )
 from promptls.prompt.sanitize import Finding, clean, header_text, origin_of, redact
-from promptls.util.text.plural import plural
+from promptls.util.text.display import plural
 
 MAX_DOC_LINES, SHORT_DOC_LINES = 12, 6
 """Maximum lines of a comment above a definition that is shown in full; of a longer one, the first lines are shown."""

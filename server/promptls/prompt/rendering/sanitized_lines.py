@@ -12,7 +12,7 @@ from typing import overload
 
 from promptls.model import FileText, Span
 from promptls.prompt.sanitize import Finding, clean, find_injections, is_diff, is_secret_file, origin_of
-from promptls.util.text.long_lines import shorten_line
+from promptls.util.text.display import shorten_line
 
 BATCH_LINES = 64
 """Number of lines that are sanitized together."""

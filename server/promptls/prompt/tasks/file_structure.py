@@ -13,7 +13,7 @@ from promptls.mentions.context import ResolveContext
 from promptls.mentions.outcomes import virtual_item
 from promptls.model import Item, Origin, Symbol
 from promptls.prompt.tasks import SCORE
-from promptls.util.text.plural import plural
+from promptls.util.text.display import plural
 
 MAX_PARTS = 150
 """Maximum number of definitions in an outline."""

@@ -13,7 +13,7 @@ from msgspec import Struct
 from promptls.prompt.tasks.stack_trace import parse_frames
 from promptls.prompt.tokens import Counter, count_all
 from promptls.util.cancellation import check_each
-from promptls.util.text.plural import plural
+from promptls.util.text.display import plural
 
 MIN_LOG_LINES, MIN_LOG_SHARE = 10, 0.2
 """Minimum number of lines in the format of a log, and their minimum share in a message that is a log."""

@@ -22,7 +22,7 @@ from promptls.prompt.tasks.existing_tests import asks_for_tests, items_of_tests
 from promptls.prompt.tasks.file_structure import asks_for_structure, outlines_of_files
 from promptls.prompt.tasks.overview import is_overview_request, overview_items
 from promptls.prompt.tasks.trace_items import mask_mentions, stack_trace_items
-from promptls.util.toml import parse_toml
+from promptls.util.decode import parse_toml
 
 
 def task_context(request: TaskRequest) -> TaskContext:

@@ -18,8 +18,7 @@ from rapidfuzz import fuzz, process
 
 from promptls.model import Problem
 from promptls.settings import MAX_TOKENS, config_file
-from promptls.util.decode import convert
-from promptls.util.toml import tomllib
+from promptls.util.decode import convert, tomllib
 
 MAX_BYTES = 1 << 20
 """Maximum size of the user's table, in bytes; a table of a thousand models has 40 kB."""

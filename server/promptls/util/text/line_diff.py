@@ -15,7 +15,7 @@ from msgspec import Struct
 from rapidfuzz.distance import LCSseq
 
 from promptls.util.cancellation import CancelToken
-from promptls.util.text.span import Span
+from promptls.util.text.positions import Span
 
 MAX_PAIRS = 400_000_000
 """Product of line counts above which two ranges are not aligned; up to here, that takes 50 MB and 0.1 s."""

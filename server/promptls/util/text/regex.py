@@ -1,11 +1,12 @@
-r"""Regular expressions from untrusted sources (workspace files, messages), matched by RE2 in linear time.
+r"""Regular expressions: those from untrusted sources, and those that are compiled at their first use.
 
-RE2 has no look-around and no back-references.  `\w`, `\d`, `\s` and `\b` are ASCII-only.
+`Regex` matches expressions of workspace files and messages by RE2, in linear time.  RE2 has no look-around and no back-references.  `\w`, `\d`, `\s` and `\b` are ASCII-only.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, AnyStr, cast
 
 MAX_MEMORY = 1 << 18
 """Memory limit of one compiled expression in bytes; bounds the worst case to about 20 µs per character of text."""
@@ -52,3 +53,21 @@ def _compile(expression: str) -> Any:
     except re2.error as error:
         reason = error.args[0] if error.args else "cannot be compiled"
         raise RegexError(reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)) from None
+
+
+class _LazyPattern:
+    """A pattern that compiles itself; later calls find the compiled methods in the instance."""
+
+    def __init__(self, pattern: str | bytes, flags: int) -> None:
+        self._pattern, self._flags = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        compiled = re.compile(self._pattern, self._flags)
+        for method in ("match", "search", "fullmatch", "finditer", "findall", "sub", "split"):
+            self.__dict__[method] = getattr(compiled, method)
+        return getattr(compiled, name)
+
+
+def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """Return a pattern that is compiled at its first use: every process imports all languages, and few need them."""
+    return cast("re.Pattern[AnyStr]", _LazyPattern(pattern, flags))

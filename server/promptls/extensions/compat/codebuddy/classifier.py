@@ -19,7 +19,7 @@ from promptls.index import stem
 from promptls.prompt.intent import Category, Intent
 from promptls.prompt.intent.lexicon import MAX_QUESTION_CHARACTERS
 from promptls.prompt.profile import Classification
-from promptls.util.toml import tomllib
+from promptls.util.decode import tomllib
 
 PATTERN_SCORE, KEYWORD_SCORE, STRONG_SCORE = 3, 1, 2
 """Score of a pattern, a keyword and a strong indicator."""

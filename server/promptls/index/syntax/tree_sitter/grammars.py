@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from promptls.languages import LANGUAGES
-from promptls.util.text.long_lines import is_minified
+from promptls.util.text.display import is_minified
 
 if TYPE_CHECKING:
     import ctypes

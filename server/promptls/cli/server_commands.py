@@ -1,19 +1,108 @@
-"""promptls mcp: the tools for agents, over the Model Context Protocol."""
+"""promptls serve and promptls mcp: the language server, and the MCP server with the tools for agents.
+
+Servers listen on the loopback interface only, because other addresses would expose the workspace.
+"""
 
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import os
 import re
 import secrets
+import signal
 import socket
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any
 
-from promptls.cli.loopback import listen, parse_loopback, shown_address
+from promptls.cli.command_workspace import invalid_folder_as_usage_error, workspace_paths
 from promptls.cli.output import SUCCESS, CommandError, UsageError, print_error, require_stream
-from promptls.cli.workspace import invalid_folder_as_usage_error, workspace_paths
 from promptls.util.termination import cleanup_on_signal
+
+
+def add_serve_parser(commands: Any) -> None:
+    """Declare the command."""
+    parser = commands.add_parser("serve", help="run the language server over stdin and stdout")
+    parser.add_argument("--tcp", metavar="HOST:PORT", help="listen on a loopback address instead (for debugging)")
+    parser.add_argument("--stdio", action="store_true", help="use stdin and stdout (the default)")
+    parser.set_defaults(run=_serve)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    if not options.tcp:
+        require_stream("stdin")
+    from promptls.index import limit_memory, prestart_worker
+
+    prestart_worker()
+    limit_memory()
+    _enable_stack_dumps()
+    from promptls.lsp import serve_stdio, serve_tcp
+
+    if not options.tcp:
+        return serve_stdio()
+    host, port = parse_loopback("--tcp", options.tcp, "127.0.0.1:2087")
+    try:
+        return serve_tcp(host, port)
+    except OSError as error:
+        raise cannot_listen(options.tcp, error) from None
+
+
+def _enable_stack_dumps() -> None:
+    """Print the stacks of all threads to stderr when the interpreter crashes, and on SIGUSR1, where signals exist."""
+    with suppress(OSError, RuntimeError, ValueError):  # stderr is closed
+        faulthandler.enable()
+    if hasattr(faulthandler, "register"):
+        with suppress(OSError, RuntimeError, ValueError):  # stderr is closed
+            faulthandler.register(signal.SIGUSR1)
+
+
+# ---------------------------------------------------------------- loopback
+
+
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1", "[::1]")
+
+
+def parse_loopback(option: str, address: str, example: str, default_host: str = "") -> tuple[str, int]:
+    """Return host and port of an address "HOST:PORT", or "PORT" if there is a default host.
+
+    Raises:
+        UsageError: The host is not a loopback address, or the port is invalid.
+    """
+    host, _, port = address.rpartition(":")
+    host = host or default_host
+    is_number = port.isascii() and port.isdecimal()
+    if not is_number or int(port) > 65535 or host not in LOOPBACK_HOSTS:
+        raise UsageError(f"{option} needs a loopback address and a port, such as {example}, not {address!r}.")
+    return host.strip("[]"), int(port)
+
+
+def cannot_listen(address: str, error: OSError) -> UsageError:
+    """Return the error for an address that another program uses, or that does not exist here."""
+    reason = os.strerror(error.errno) if error.errno else error  # libraries add the address to `strerror`
+    return UsageError(f"cannot listen on {address}: {reason}. Choose another port.")
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that accepts connections at an address; port 0 selects a free port.
+
+    Raises:
+        UsageError: The address is in use.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise cannot_listen(shown_address(host, port), error) from None
+
+
+def shown_address(host: str, port: int) -> str:
+    """Return an address as in a URL."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+# ---------------------------------------------------------------- mcp
+
 
 TOKEN_VARIABLE = "PROMPTLS_MCP_TOKEN"
 """Environment variable with the token that HTTP clients send."""
@@ -21,7 +110,7 @@ MIN_TOKEN_CHARACTERS = 16
 """Minimum length of a token; shorter ones can be guessed by a program on this machine."""
 
 
-def add_parser(commands: Any) -> None:
+def add_mcp_parser(commands: Any) -> None:
     """Declare the command."""
     parser = commands.add_parser("mcp", help="run the MCP server for agents over stdin and stdout, or over HTTP")
     parser.add_argument(

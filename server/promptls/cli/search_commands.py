@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from promptls.cli.command_workspace import add_workspace_arguments, request
 from promptls.cli.output import FAILURE, SUCCESS, print_error, print_json
-from promptls.cli.workspace import add_workspace_arguments, request
 
 
 def add_parsers(commands: Any) -> None:
@@ -56,7 +56,7 @@ def _add_budget(parser: argparse.ArgumentParser, default: str) -> None:
 
 
 def _search(options: argparse.Namespace) -> int:
-    from promptls.api.team import team_place
+    from promptls.api.search import team_place
 
     params = {"query": options.query, "limit": options.limit}
     with request(options, "promptls/search", params) as result:

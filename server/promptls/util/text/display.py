@@ -1,4 +1,4 @@
-"""Long lines: whether a text is minified, and how a long line is shortened.
+"""Text for display: counted nouns, truncation at word boundaries, and long lines, which are minified code or data.
 
 A picture, a certificate or a prompt in one line of a hand-written file must not hide the rest of the file.
 """
@@ -75,3 +75,19 @@ def _is_data(line: str) -> bool:
     sample = line[:MAX_TEXT_LINE]
     digits = sum(map(str.isdigit, sample))
     return _LONG_WORD.search(sample) is not None or _DIGIT_SHARE * len(sample) < digits
+
+
+_WORD_CHARACTERS = "".join(chr(c) for c in range(0x21, 0x7F) if chr(c) not in "\"'`()[]{}<>,;|\\")
+"""Characters of tokens, passwords and URLs. Scripts without spaces between words are cut anywhere."""
+
+
+def truncate_words(text: str, max_length: int) -> str:
+    """Return the text, or its first words and "…", of at most `max_length` characters."""
+    if len(text) <= max_length:
+        return text
+    return text[:max_length].rstrip(_WORD_CHARACTERS)[: max_length - 1].rstrip() + "…"
+
+
+def plural(count: int, noun: str, plural_noun: str = "") -> str:
+    """Return the count with the noun in singular or plural; the plural defaults to the noun with an "s"."""
+    return f"{count:,} {noun if count == 1 else plural_noun or noun + 's'}"

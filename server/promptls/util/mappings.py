@@ -1,13 +1,13 @@
-"""Immutable mapping with cheap updates, made of layered dictionaries as in a log-structured merge tree.
+"""Immutable mappings with cheap updates, and bounded caches for values that are derived from immutable keys.
 
-Iteration is as fast as over a dictionary, since one layer holds nearly all entries. An update adds a small layer; layers
+A `PersistentMap` is made of layered dictionaries, as in a log-structured merge tree. Iteration is as fast as over a dictionary, since one layer holds nearly all entries. An update adds a small layer; layers
 of similar size are merged. With 50,000 entries, an iteration takes 1.3 ms and an update of one entry 3 µs. The hash
 tries of `immutables` take 13 ms and 1.3 µs, those of `rpds-py` 71 ms and 2.1 µs.
 """
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import Callable, Hashable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, Generic, TypeVar, overload
 
 K = TypeVar("K")
@@ -166,3 +166,76 @@ def _without_deletions(layer: dict[K, Any]) -> dict[K, Any]:
     if any(value is _DELETED for value in layer.values()):
         return {key: value for key, value in layer.items() if value is not _DELETED}
     return layer
+
+
+class OverlayMap(PersistentMap[str, tuple[V, ...]]):
+    """A `PersistentMap` of non-empty tuples. An empty tuple stands for a missing name."""
+
+    __slots__ = ()
+
+    def get(self, name: str, default: tuple[V, ...] = (), /) -> tuple[V, ...]:  # type: ignore[override]
+        """Return the values of a name; () for a missing name."""
+        return super().get(name, default)
+
+    def __getitem__(self, name: str) -> tuple[V, ...]:
+        values = self.get(name)
+        if not values:
+            raise KeyError(name)
+        return values
+
+    def with_changes(self, changes: Mapping[str, tuple[V, ...]]) -> OverlayMap[V]:
+        """Return the mapping with the values of some names replaced; () deletes a name."""
+        return self._replaced(changes)
+
+
+# ---------------------------------------------------------------- caches
+
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+MAX_ENTRIES = 20_000
+"""Entries of a dictionary that `clear_if_full` accepts: a few megabytes of small tuples."""
+
+
+class GenerationalCache(Generic[Key, Value]):
+    """An approximate LRU cache of two generations.
+
+    A full young generation replaces the old one, so that an entry that is read survives. Both generations together
+    hold at most about twice `max_size`. Thread-safe without a lock: a race loses at most one entry.
+    """
+
+    __slots__ = ("_max_size", "_old", "_size", "_size_of", "_young")
+
+    def __init__(self, max_size: int, size_of: Callable[[Key], int]) -> None:
+        self._max_size = max_size
+        self._size_of = size_of
+        self._young: dict[Key, Value] = {}
+        self._old: dict[Key, Value] = {}
+        self._size = 0
+
+    def get(self, key: Key) -> Value | None:
+        """Return the cached value of a key and mark it as used, or None."""
+        value = self._young.get(key)
+        if value is None and (value := self._old.get(key)) is not None:
+            self.put(key, value)
+        return value
+
+    def put(self, key: Key, value: Value) -> None:
+        """Add a value to the young generation."""
+        if self._size > self._max_size:
+            self._old, self._young, self._size = self._young, {}, 0
+        self._young[key] = value
+        self._size += self._size_of(key)
+
+    def drop(self, key: Key) -> None:
+        """Remove a key from both generations."""
+        if self._young.pop(key, None) is not None:
+            self._size -= self._size_of(key)
+        self._old.pop(key, None)
+
+
+def clear_if_full(cache: dict[Key, Value]) -> None:
+    """Clear a dictionary that serves as a cache once it has `MAX_ENTRIES` entries."""
+    if len(cache) >= MAX_ENTRIES:
+        cache.clear()

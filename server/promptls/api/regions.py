@@ -1,4 +1,4 @@
-"""Handle `promptls/list`: ranked regions of the workspace in one line each, within a token budget."""
+"""Handle `promptls/list` and `promptls/read`: regions of code in one line each or with their text, within a token budget."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ from promptls.api.messages.results import encode_index_state, encode_span
 from promptls.engine import Engine
 from promptls.index import IndexState, Snapshot, file_stat, find_words, split_identifier
 from promptls.languages.kinds import TITLED_KINDS
+from promptls.mentions.context import ClientContext
 from promptls.mentions.resolve import message_syntax
 from promptls.model import CancelToken, Item
 from promptls.prompt.budget import BudgetRequest, budget_of
 from promptls.prompt.errors import InvalidOption
 from promptls.prompt.intent.detect import detect_intent
+from promptls.prompt.read_code import READ_BUDGET, read_places
 from promptls.prompt.region_list import LIST_BUDGET, ListedRegion
 from promptls.prompt.region_list import list_regions as lay_out
 from promptls.prompt.tokens import Counter
 from promptls.retrieval import retrieve
 from promptls.retrieval.query import Query
-from promptls.util.text.plural import plural
+from promptls.util.text.display import plural
 
 SUMMARY_TOKENS = 36
 """Maximum tokens of the line that counts the regions."""
@@ -201,3 +203,53 @@ def _encode_regions(regions: Sequence[ListedRegion], snapshot: Snapshot) -> list
         }
         for region in regions
     ]
+
+
+# ---------------------------------------------------------------- read
+
+
+MAX_PLACES = 100
+"""Maximum number of places in one request; more do not fit in any budget."""
+
+
+def read(engine: Engine, params: protocol.ReadParams, token: CancelToken) -> Json:
+    """Handle `promptls/read`."""
+    if not 1 <= len(params.places) <= MAX_PLACES:
+        raise InvalidParams(
+            f"places: give 1 to {MAX_PLACES} places, such as src/a.py:10-60 or src/a.py#Name.", "places"
+        )
+    budget, counter = budget_for(engine, params.budget, READ_BUDGET)
+    snapshot = engine.snapshot(token)
+    context = engine.resolve_context(ClientContext(), snapshot, token)
+    session = "" if params.again else params.session
+    with engine.index.foreground():
+        result = read_places(
+            params.places,
+            context,
+            counter,
+            budget,
+            lambda: engine.graph_if_ready(snapshot),
+            lambda path, span, lines: engine.received.has(session, path, span, lines),
+        )
+    engine.received.add(params.session, result.received)
+    state = engine.index.state()
+    changed = f"{plural(result.changed, 'file')} changed since they were indexed and have no relations yet."
+    text = "\n".join(filter(None, [first_line(state, 0), changed if result.changed else "", result.text]))
+    return {
+        "text": text,
+        "tokens": counter.count(text),
+        "regions": [
+            {
+                "uri": uri_of(region.path, snapshot.documents),
+                "path": snapshot.label(region.path),
+                "range": encode_span(region.span),
+                "kind": region.kind,
+                "symbol": region.symbol,
+                "complete": region.is_complete,
+                "repeated": region.is_repeated,
+            }
+            for region in result.regions
+        ],
+        "problems": list(result.problems),
+        "index": encode_index_state(state),
+    }

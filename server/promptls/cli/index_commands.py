@@ -1,19 +1,19 @@
-"""promptls index and promptls status: updates the index, and prints what it contains."""
+"""promptls index, status and doctor: updates the index, prints what it contains, and checks the installation."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from promptls.cli.output import FAILURE, SUCCESS, print_error, print_json
-from promptls.cli.workspace import (
+from promptls.cli.command_workspace import (
     add_workspace_arguments,
     check_folders,
     started_engine,
     wait_for_index,
     workspace_paths,
 )
-from promptls.util.text.plural import plural
+from promptls.cli.output import FAILURE, SUCCESS, print_error, print_json
+from promptls.util.text.display import plural
 
 
 def add_parsers(commands: Any) -> None:
@@ -32,8 +32,8 @@ def _index(options: argparse.Namespace) -> int:
     from promptls.index import prestart_worker
 
     prestart_worker()
+    from promptls.api.index_requests import status
     from promptls.api.messages.params import NoParams
-    from promptls.api.status import status
     from promptls.model import CancelToken
 
     with started_engine(options) as engine:
@@ -79,3 +79,27 @@ def _print_roots(status: dict[str, Any]) -> None:
     if status["reranker"]["model"]:
         models += f", reranking model {status['reranker']['model']}"
     print(f"{status['disk']['bytes'] / 1e6:.1f} MB on disk, {models}")
+
+
+# ---------------------------------------------------------------- doctor
+
+
+def add_doctor_parser(commands: Any) -> None:
+    """Declare the command."""
+    parser = commands.add_parser("doctor", help="check the installation and suggest fixes")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    parser.set_defaults(run=_doctor)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from promptls.doctor import run_checks
+
+    results = run_checks()
+    if options.json:
+        print_json({"findings": [{"ok": r.ok, "what": r.message, "mend": r.fix} for r in results]})
+    else:
+        for result in results:
+            print(f"{'ok ' if result.ok else 'BAD'}  {result.message}")
+            if not result.ok and result.fix:
+                print(f"     {result.fix}")
+    return SUCCESS if all(r.ok for r in results) else FAILURE
