@@ -2,12 +2,14 @@
 
 The constant answers of the MCP server come from its SDK. Tables come from the code: settings, mention kinds, models, profiles, recipes, the command line. The protocol page
 comes from the golden messages in tests/protocol. A block `<!-- generated: NAME -->` … `<!-- end -->` in README.md or
-in a page of server/docs is replaced by the table of that name.
+in a page of server/docs is replaced by the table of that name; `<!-- generated: test FILE NAME -->` by a test of the
+suite, with the imports and helpers of its file that it uses.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import asyncio
 import json
 import re
@@ -177,9 +179,46 @@ def filled(text: str) -> str:
     """Return a page with its generated blocks replaced."""
 
     def block(match: re.Match[str]) -> str:
-        return f"{match[1]}\n{BLOCKS[match[2]]()}\n<!-- end -->"
+        indent, head, name, *test = match.groups()
+        content = suite_test(*test) if test[0] else BLOCKS[name]()
+        return "\n".join(f"{indent}{line}".rstrip() for line in [head, *content.split("\n"), "<!-- end -->"])
 
-    return re.sub(r"(<!-- generated: ([\w-]+) -->)\n.*?<!-- end -->", block, text, flags=re.S)
+    generated_block = r"^([ ]*)(<!-- generated: ([\w-]+)(?: (\S+) (\w+))? -->)\n.*?<!-- end -->"
+    return re.sub(generated_block, block, text, flags=re.S | re.M)
+
+
+def suite_test(file: str, name: str) -> str:
+    """Return a test as a code block, with the imports, constants and functions of its file that it uses."""
+    source = (ROOT / file).read_text("utf-8")
+    lines = source.splitlines()
+    definitions = {defined: node for node in ast.parse(source).body for defined in _defined_names(node)}
+    used = {name}
+    todo = [name]
+    while todo:
+        nodes = list(ast.walk(definitions[todo.pop()]))
+        names = {n.id if isinstance(n, ast.Name) else n.arg for n in nodes if isinstance(n, ast.Name | ast.arg)}
+        todo += sorted((names & definitions.keys()) - used)
+        used |= names & definitions.keys()
+    parts = []
+    for node in sorted({definitions[one] for one in used}, key=lambda node: node.lineno):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            node.names = [alias for alias in node.names if (alias.asname or alias.name) in used]
+            parts.append(ast.unparse(node))
+        else:
+            start = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+            blank = "\n\n" if isinstance(node, ast.FunctionDef) else "\n"  # as the formatter wants
+            parts.append(blank + "\n".join(lines[start - 1 : node.end_lineno]))
+    return f'```python title="{file}"\n' + "\n".join(parts).strip() + "\n```"
+
+
+def _defined_names(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return [alias.asname or alias.name for alias in node.names]
+    if isinstance(node, ast.FunctionDef):
+        return [node.name]
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        return [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return []
 
 
 def type_name(hint: Any) -> str:
