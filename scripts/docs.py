@@ -369,7 +369,7 @@ def handshake_answers() -> str:
     from mcp_types import JSONRPCRequest
     from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-    from promptls.mcp.server import create_server, initialization_options
+    from promptls.mcp.mcp_server import create_server, initialization_options
     from promptls.mcp.workspaces import Workspaces
     from promptls.settings import Settings
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import lancedb  # noqa: F401 (in full, before another test of the process imports it with stubs)
 import pytest
 
-from promptls.extensions.team.config import TeamConfig, read_config
+from promptls.extensions.team.team_config import TeamConfig, read_config
 from trees import git as run_git
 from workspaces import files_of
 

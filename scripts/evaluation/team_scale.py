@@ -28,11 +28,11 @@ from msgspec import structs
 
 from promptls.extensions.team import indices
 from promptls.extensions.team.client import MAX_HITS
-from promptls.extensions.team.messages import SearchIndex
+from promptls.extensions.team.reader_messages import SearchIndex
 from promptls.extensions.team.schema import CHUNK, REPO, RepositoryState
-from promptls.extensions.team.search import TeamTable
 from promptls.extensions.team.storage import Storage
 from promptls.extensions.team.table import Change, commit_build, identity_of, open_table, publish, write_fragments
+from promptls.extensions.team.table_search import TeamTable
 from promptls.index import limit_memory, load_embedder, tokenize
 from promptls.index.configuration import index_config
 from promptls.index.workers.spawn import HELPER_VARIABLES

@@ -13,9 +13,7 @@ from pathlib import Path
 import pytest
 
 from processes import command_of, family
-from promptls.extensions.team.build import Report, TeamError, build, update
-from promptls.extensions.team.config import TeamConfig, read_config
-from promptls.extensions.team.messages import (
+from promptls.extensions.team.reader_messages import (
     ChunkHit,
     FileContentResult,
     Hits,
@@ -25,6 +23,8 @@ from promptls.extensions.team.messages import (
     SearchIndex,
 )
 from promptls.extensions.team.reader_process import Reader
+from promptls.extensions.team.team_config import TeamConfig, read_config
+from promptls.extensions.team.write_index import Report, TeamError, build, update
 from promptls.index import tokenize
 from teamkit import (
     BUCKET,
@@ -231,9 +231,9 @@ def ray_address() -> str:
 KILLED_BEFORE_COMMIT = """
 import os, signal, sys
 from pathlib import Path
-from promptls.extensions.team import build
-from promptls.extensions.team.config import read_config
-build.commit_build = build.commit_update = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+from promptls.extensions.team import write_index
+from promptls.extensions.team.team_config import read_config
+write_index.commit_build = write_index.commit_update = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 getattr(build, sys.argv[1])(read_config(Path(sys.argv[2])), sys.argv[3])
 """
 

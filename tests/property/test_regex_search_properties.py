@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from promptls.index.snapshot import split_lines
-from promptls.mentions.resolvers import search
+from promptls.mentions.resolvers import text_search
 from promptls.util.text.regex import Regex, RegexError
 
 PARTS = [
@@ -23,12 +23,12 @@ TEXTS = st.lists(st.text(alphabet="abA x\t\xe4", max_size=8), max_size=6).map("\
 
 @given(EXPRESSIONS, TEXTS)
 def test_prefilter_never_misses_a_matching_line(expression: str, text: str) -> None:
-    assume(search._LINE_BY_LINE.search(expression) is None)
+    assume(text_search._LINE_BY_LINE.search(expression) is None)
     try:
         line_regex, text_regex = Regex(expression), Regex(expression, multiline=True)
     except RegexError:
         assume(False)
     if any(line_regex.search(line) for line in split_lines(text)):
-        assert search._matches_any_block(text_regex, text, time.monotonic() + 60)
-        with mock.patch.object(search, "BLOCK_CHARS", 4):
-            assert search._matches_any_block(text_regex, text, time.monotonic() + 60)
+        assert text_search._matches_any_block(text_regex, text, time.monotonic() + 60)
+        with mock.patch.object(text_search, "BLOCK_CHARS", 4):
+            assert text_search._matches_any_block(text_regex, text, time.monotonic() + 60)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from promptls.extensions.compat.codebuddy.budget import model_budget
-from promptls.extensions.compat.codebuddy.sections import common_files, memory_list, team_summary
-from promptls.git.history import Commit, CommitLog, FileChange, History, build_history
+from promptls.extensions.compat.codebuddy.codebuddy_sections import common_files, memory_list, team_summary
+from promptls.extensions.compat.codebuddy.model_budgets import model_budget
+from promptls.git.commit_history import Commit, CommitLog, FileChange, History, build_history
 from promptls.knowledge.memory_store import MemoryEntry
 from workspaces import context_of, snapshot_of
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from promptls.extensions.compat.attune import confidence, overlap, overlap_formula, stems
-from promptls.extensions.compat.codebuddy.scoring import Element, density, density_formula, element_score, tier
+from promptls.extensions.compat.codebuddy.window_scoring import Element, density, density_formula, element_score, tier
 from promptls.extensions.compat.cody import tfidf, tfidf_formula
 from promptls.extensions.compat.prompto import (
     FUSION_WEIGHTS,

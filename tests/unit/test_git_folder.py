@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from conftest import git
+from promptls.git.commit_history import read_commits
 from promptls.git.diff import diff_working_tree
-from promptls.git.history import read_commits
 from promptls.index.files.git_ignore import find_work_tree, git_head
 from promptls.index.files.read import FileLimits
 from promptls.index.files.walk import walk_files

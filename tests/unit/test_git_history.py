@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from conftest import git
-from promptls.git.diff import diff_index, diff_working_tree, read_blobs
-from promptls.git.history import (
+from promptls.git.commit_history import (
     CommitLog,
     History,
     authors,
@@ -23,6 +22,7 @@ from promptls.git.history import (
     read_commits,
     recency,
 )
+from promptls.git.diff import diff_index, diff_working_tree, read_blobs
 from promptls.git.history_cache import Freshness, HistoryCache, freshness_warning, parse_status, read_freshness
 from promptls.git.runner import explain_failure, query_git
 from promptls.model import CancelToken, Problem

@@ -8,9 +8,9 @@ import pytest
 from test_graph_view import APP
 
 from graphkit import all_refs, ref_of, short_name, view_of
-from promptls.graph import markdown
-from promptls.graph.explain import explain_position, explain_symbol, render_explanation
+from promptls.graph import graph_markdown
 from promptls.graph.graph import GraphView
+from promptls.graph.node_explanation import explain_position, explain_symbol, render_explanation
 from promptls.graph.node_search import NAME_WEIGHT, NOTES_WEIGHT, SUMMARY_WEIGHT, TAGS_WEIGHT, search_nodes
 from promptls.graph.traversal import (
     INCOMING_FACTORS,
@@ -181,12 +181,14 @@ def test_paths_of_equal_length_are_sorted(tmp_path: Path) -> None:
 def test_call_paths_are_rendered(tmp_path: Path) -> None:
     view = view_of(CHAIN, tmp_path)
     result = graph_for_call_paths(view, "start", "b.py:end")
-    assert "## Call Paths\n\n- start (a.py:2-4) → other (b.py:8-9) → end (b.py:10-11)" in markdown.render_graph(result)
-    assert "start --[calls]--> other: line 4" in markdown.render_graph(result)
+    assert "## Call Paths\n\n- start (a.py:2-4) → other (b.py:8-9) → end (b.py:10-11)" in graph_markdown.render_graph(
+        result
+    )
+    assert "start --[calls]--> other: line 4" in graph_markdown.render_graph(result)
     nothing = graph_for_call_paths(view, "lonely", "end")
     assert nothing.nodes == ()
     assert "No call path from lonely to end" in nothing.problem
-    assert "Did you mean: `start`?" in markdown.render_graph(graph_for_call_paths(view, "strt", "end"))
+    assert "Did you mean: `start`?" in graph_markdown.render_graph(graph_for_call_paths(view, "strt", "end"))
 
 
 # ---- search
@@ -253,7 +255,7 @@ def test_graph_for_question(tmp_path: Path) -> None:
     result = graph_for_query(view, "where are orders checked", header, seeds=1, limit=4)
     assert short_name(view, result.nodes[0].ref) == "app/service.py:check"
     assert len(result.nodes) == 4
-    text = markdown.render_graph(result)
+    text = graph_markdown.render_graph(result)
     assert text.startswith("# Project: app\n\nLanguages: Python\n\n## Relevant Layers\n\n### Service\n\n")
     assert "### check (function)\n\n- File: app/service.py:28-36\n- Complexity: moderate\n- Summary: " in text
     assert "Frameworks" not in text
@@ -278,7 +280,7 @@ def test_question_expands_to_neighbors_in_both_directions(tmp_path: Path) -> Non
 def test_question_without_match_returns_header_and_problem(tmp_path: Path) -> None:
     result = graph_for_query(view_of(APP, tmp_path), "zzzzqqqq", ProjectHeader("app"))
     assert (result.nodes, result.edges, result.layers) == ((), (), ())
-    assert markdown.render_graph(result) == "# Project: app\n\nNothing in the workspace matches the question."
+    assert graph_markdown.render_graph(result) == "# Project: app\n\nNothing in the workspace matches the question."
 
 
 def test_all_edges_adds_all_neighbors(tmp_path: Path) -> None:

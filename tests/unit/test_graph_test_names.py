@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.graph.definitions import find_tests_named_after
+from promptls.graph.definition_items import find_tests_named_after
 from workspaces import snapshot_of
 
 

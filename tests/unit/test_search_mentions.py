@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from promptls.mentions.context import Services
 from promptls.mentions.resolve import resolve_mentions
-from promptls.mentions.resolvers import search
+from promptls.mentions.resolvers import text_search
 from promptls.model import Mention
 from workspaces import IndexedSnapshot, context_of, snapshot_of
 
@@ -54,14 +54,14 @@ def test_counts_in_singular_and_plural(tmp_path: Path, text: str, reason: str) -
 def test_invalid_or_unsupported_expression_is_refused(tmp_path: Path, expression: str) -> None:
     context = context_of(snapshot_of("-- a.txt --\naaa", tmp_path))
     mention = Mention("@regex", 0, 6, "regex", expression)
-    outcome = search.resolve_regex(mention, context)
+    outcome = text_search.resolve_regex(mention, context)
     assert outcome.status == "refused"
     assert outcome.reason.startswith("Invalid regular expression ")
 
 
 def test_search_stops_at_the_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = count()
-    monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=lambda: next(calls) / 100))
+    monkeypatch.setattr(text_search, "time", SimpleNamespace(monotonic=lambda: next(calls) / 100))
     text = "\n".join("needle" for _ in range(1000))
     context = context_of(snapshot_of(f"-- a.txt --\n{text}\n-- b.txt --\n{text}", tmp_path))
     (outcome,) = resolve_mentions("@regex:needle", context)
@@ -72,7 +72,7 @@ def test_search_stops_at_the_time_limit(tmp_path: Path, monkeypatch: pytest.Monk
 def test_regex_matches_single_lines(tmp_path: Path) -> None:
     context = context_of(snapshot_of("-- a.txt --\nimport a\nimport b\n", tmp_path))
     for expression, spans in ((r"^import b$", ["1-2"]), (r"\Aimport b\z", ["1-2"]), (r"a\nimport", [])):
-        outcome = search.resolve_regex(Mention("@regex", 0, 6, "regex", expression), context)
+        outcome = text_search.resolve_regex(Mention("@regex", 0, 6, "regex", expression), context)
         assert [item.span.label for item in outcome.targets] == spans, expression
 
 

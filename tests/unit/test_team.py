@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.git.history import Commit, CommitLog, FileChange, History, build_history
+from promptls.git.commit_history import Commit, CommitLog, FileChange, History, build_history
 from promptls.knowledge.code_owners import file_owners, load_codeowners, load_people, parse_codeowners, team_entries
 from promptls.model import SectionEntry
 from workspaces import context_of, snapshot_of

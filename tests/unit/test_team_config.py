@@ -8,8 +8,8 @@ import pytest
 
 from promptls.cli.main import main
 from promptls.extensions.team.command import MISSING_PACKAGES
-from promptls.extensions.team.config import TeamConfig, public_address, read_config
 from promptls.extensions.team.storage import Storage, storage_problem
+from promptls.extensions.team.team_config import TeamConfig, public_address, read_config
 from promptls.model import Problem
 
 REPOSITORY = '[[repositories]]\nurl = "https://host/acme/shop.git"\n'

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from promptls.extensions.team import indices
-from promptls.extensions.team.messages import SearchIndex
+from promptls.extensions.team.reader_messages import SearchIndex
 from promptls.extensions.team.schema import (
     ChunkRow,
     FileRow,
@@ -17,9 +17,9 @@ from promptls.extensions.team.schema import (
     repository_table,
     table_schema,
 )
-from promptls.extensions.team.search import TeamTable
 from promptls.extensions.team.storage import Storage
 from promptls.extensions.team.table import Change, commit_build, commit_update, open_table, publish, write_fragments
+from promptls.extensions.team.table_search import TeamTable
 from promptls.index import StoreIdentity
 from promptls.model import Span
 from teamkit import require_team_packages

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from promptls.extensions.team.client import INCOMPLETE, TeamClient
-from promptls.extensions.team.messages import Failure, Hits, SearchIndex
+from promptls.extensions.team.reader_messages import Failure, Hits, SearchIndex
 from promptls.index import StoreIdentity
 from promptls.model import Item, Origin, Span
 from promptls.prompt.context.implicit import Candidates

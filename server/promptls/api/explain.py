@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
-from promptls.api.graph import encode_node
+from promptls.api.graph_requests import encode_node
 from promptls.api.messages import params as protocol
 from promptls.api.messages.locations import decode_location
 from promptls.api.messages.params import InvalidParams, Json
@@ -17,8 +17,14 @@ from promptls.api.messages.results import redact_result
 from promptls.api.tool_params import RELATIONS, ExplainSymbolParams
 from promptls.engine import Engine
 from promptls.graph import impact
-from promptls.graph.definitions import find_tests_named_after, tests_of
-from promptls.graph.explain import Explanation, RelatedNode, explain_position, explain_symbol, render_explanation
+from promptls.graph.definition_items import find_tests_named_after, tests_of
+from promptls.graph.node_explanation import (
+    Explanation,
+    RelatedNode,
+    explain_position,
+    explain_symbol,
+    render_explanation,
+)
 from promptls.graph.nodes import Node
 from promptls.index import OutlineRef, Snapshot
 from promptls.languages.kinds import TYPE_KINDS

@@ -174,7 +174,7 @@ def _mcp(options: argparse.Namespace) -> int:
 
         import_sdk()
         if bound is None:
-            from promptls.mcp.server import serve_stdio
+            from promptls.mcp.mcp_server import serve_stdio
 
             serve_stdio(workspaces, options.streams, structured=options.structured)
         else:

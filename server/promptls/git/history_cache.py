@@ -15,7 +15,7 @@ from typing import Generic, Literal, TypeVar
 
 from msgspec import Struct
 
-from promptls.git.history import MAX_COMMITS, History, build_history, printable_line, read_commits
+from promptls.git.commit_history import MAX_COMMITS, History, build_history, printable_line, read_commits
 from promptls.git.runner import query_git
 from promptls.index import git_head
 from promptls.model import CancelToken, Problem, SectionEntry

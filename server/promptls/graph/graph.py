@@ -27,10 +27,10 @@ from promptls.graph.nodes import (
     summarize,
 )
 from promptls.graph.resolution import name_lookup
-from promptls.graph.resolution.entities import CERTAINTY, Imports, Instance, Resolution
 from promptls.graph.resolution.file_tables import FileSymbols, FileSymbolsCache
 from promptls.graph.resolution.name_lookup import common_segments
 from promptls.graph.resolution.name_resolution import NameResolver
+from promptls.graph.resolution.resolved_names import CERTAINTY, Imports, Instance, Resolution
 from promptls.index import Change, Derived, OutlineRef, Snapshot
 from promptls.knowledge.project.file_kind import TEST, CustomLayers, is_test_path, layer_of
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, TYPE_KINDS

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from promptls.graph.graph import IMPORT, INDEX_STEMS, GraphView
-from promptls.graph.resolution.entities import Instance, Resolution
 from promptls.graph.resolution.name_lookup import common_segments
+from promptls.graph.resolution.resolved_names import Instance, Resolution
 from promptls.graph.traversal import MIN_CERTAINTY
 from promptls.index import IndexReader, OutlineRef, tokenize
 from promptls.languages.kinds import TYPE_KINDS

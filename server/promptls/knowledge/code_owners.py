@@ -24,7 +24,15 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from promptls.git.history import CoChange, History, authors, co_changes, display_name, find_file_history, printable_line
+from promptls.git.commit_history import (
+    CoChange,
+    History,
+    authors,
+    co_changes,
+    display_name,
+    find_file_history,
+    printable_line,
+)
 from promptls.index import (
     IgnoreRules,
     Snapshot,

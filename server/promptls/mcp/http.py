@@ -14,7 +14,7 @@ from typing import Any
 
 import uvicorn
 
-from promptls.mcp.server import create_server
+from promptls.mcp.mcp_server import create_server
 from promptls.mcp.workspaces import Workspaces
 
 PATH = "/mcp"

@@ -19,8 +19,8 @@ from itertools import accumulate, islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.graph.explain import relation_line, short_path
 from promptls.graph.graph import GraphView
+from promptls.graph.node_explanation import relation_line, short_path
 from promptls.index import Snapshot
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.mentions.context import ResolveContext

@@ -17,8 +17,8 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from promptls.extensions.compat import markdown
-from promptls.extensions.compat.markdown import block_quote
+from promptls.extensions.compat import safe_markdown
+from promptls.extensions.compat.safe_markdown import block_quote
 from promptls.index import find_words, split_identifier, stem
 from promptls.prompt.layouts import VARIANTS, Chat, MessageParts, PromptContent, variant_text
 from promptls.prompt.profile import ProfileHooks, read_profile
@@ -229,7 +229,7 @@ def attune_layout(content: PromptContent, boundary: str, renderer: Renderer | No
         first += [("history", f"### Earlier, {turn.role}\n", block_quote(turn.content)) for turn in content.history]
     if renderer is not None and content.items:
         passages = [
-            passage(markdown.location(k, renderer), k.rendered.body, citation)
+            passage(safe_markdown.location(k, renderer), k.rendered.body, citation)
             for k, citation in content.labelled_items()
         ]
         first.append(("context", "### Context\n", SEPARATOR.join(passages)))

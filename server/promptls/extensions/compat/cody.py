@@ -6,8 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from promptls.extensions.compat import markdown
-from promptls.extensions.compat.markdown import block_quote
+from promptls.extensions.compat import safe_markdown
+from promptls.extensions.compat.safe_markdown import block_quote
 from promptls.index import tokenize
 from promptls.prompt.layouts import Chat, MessageParts, PromptContent, heading, variant_text
 from promptls.prompt.packing.pack import PackedItem
@@ -83,13 +83,13 @@ def cody_layout(content: PromptContent, boundary: str, renderer: Renderer | None
 
 def _item_message(packed: PackedItem, citation: str, renderer: Renderer) -> str:
     """Return "Context from file src/a.py:12-20" and the code in a fence tagged "python:src/a.py"."""
-    path = markdown.path(packed, renderer)
+    path = safe_markdown.path(packed, renderer)
     prefix = "Selected lines of" if packed.rendered.item.origin == "selection" else "Context from"
     if packed.rendered.form == "reference":
         return f"{prefix} {header_text(packed.rendered.body)}"
-    code = markdown.code(packed, f"{markdown.language(packed)}:{path.replace('`', '')}")
-    cited = markdown.citation_line(packed, citation, renderer)
-    return f"{prefix} file {markdown.location(packed, renderer)}\n{cited}{code}"
+    code = safe_markdown.code(packed, f"{safe_markdown.language(packed)}:{path.replace('`', '')}")
+    cited = safe_markdown.citation_line(packed, citation, renderer)
+    return f"{prefix} file {safe_markdown.location(packed, renderer)}\n{cited}{code}"
 
 
 PROFILE = read_profile(

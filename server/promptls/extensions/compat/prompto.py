@@ -10,7 +10,7 @@ from importlib.resources import files
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.extensions.compat import markdown
+from promptls.extensions.compat import safe_markdown
 from promptls.index import stem
 from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Chat, MessageParts, PromptContent, arrange_messages, variant_text
@@ -215,12 +215,12 @@ def _file_element(packed: PackedItem, citation: str, renderer: Renderer, boundar
     if packed.rendered.form == "reference":
         return header_text(packed.rendered.body)
     attributes = {
-        "path": markdown.path(packed, renderer),
-        "lines": markdown.line_ranges(packed),
-        "language": markdown.language(packed),
+        "path": safe_markdown.path(packed, renderer),
+        "lines": safe_markdown.line_ranges(packed),
+        "language": safe_markdown.language(packed),
     }
     head = "".join(f' {name}="{value}"' for name, value in attributes.items() if value)
-    cited = markdown.citation_line(packed, citation, renderer)
+    cited = safe_markdown.citation_line(packed, citation, renderer)
     return f"<file-{boundary}{head}>\n{cited}{packed.rendered.body}\n</file-{boundary}>"
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from promptls.extensions.compat import markdown
-from promptls.extensions.compat.markdown import block_quote
-from promptls.graph import markdown as graph_markdown
+from promptls.extensions.compat import safe_markdown
+from promptls.extensions.compat.safe_markdown import block_quote
+from promptls.graph import graph_markdown as graph_markdown
 from promptls.graph import traversal
 from promptls.knowledge.project.facts import project_header
 from promptls.model import SectionEntry
@@ -53,9 +53,12 @@ def understand_layout(content: PromptContent, boundary: str, renderer: Renderer 
         blocks = []
         for packed, citation in content.labelled_items():
             item = packed.rendered.item
-            name = markdown.symbol_name(packed) or markdown.path(packed, renderer).rsplit("/", 1)[-1]
-            source = markdown.citation_line(packed, citation, renderer) or f"> {markdown.location(packed, renderer)}\n"
-            blocks.append(f"### {name} ({item.kind})\n{source}{markdown.code(packed)}")
+            name = safe_markdown.symbol_name(packed) or safe_markdown.path(packed, renderer).rsplit("/", 1)[-1]
+            source = (
+                safe_markdown.citation_line(packed, citation, renderer)
+                or f"> {safe_markdown.location(packed, renderer)}\n"
+            )
+            blocks.append(f"### {name} ({item.kind})\n{source}{safe_markdown.code(packed)}")
         last.append(("context", "## Code\n", SEPARATOR.join(blocks)))
     if content.empty_notice and not content.items:
         last.append(("context", "", content.empty_notice))

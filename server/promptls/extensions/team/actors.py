@@ -16,7 +16,6 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from promptls.extensions.team.config import Repository
 from promptls.extensions.team.fetch import fetch
 from promptls.extensions.team.scan import BATCH_CHUNKS, ScannedFile, Scanner, repository_limits, scan_folder
 from promptls.extensions.team.schema import (
@@ -33,6 +32,7 @@ from promptls.extensions.team.schema import (
 )
 from promptls.extensions.team.storage import Storage, configure_libraries
 from promptls.extensions.team.table import Change, open_table, write_fragments
+from promptls.extensions.team.team_config import Repository
 from promptls.index import IndexConfig, StoreIdentity
 
 _PATHS_PER_FILTER = 5_000

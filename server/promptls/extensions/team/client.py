@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from promptls.extensions.team.connection import TIMEOUT_S, ReaderConnection
-from promptls.extensions.team.messages import (
+from promptls.extensions.team.reader_connection import TIMEOUT_S, ReaderConnection
+from promptls.extensions.team.reader_messages import (
     ChunkHit,
     Exclusion,
     Failure,

@@ -15,8 +15,8 @@ from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error, print
 from promptls.util.text.display import plural
 
 if TYPE_CHECKING:
-    from promptls.extensions.team.build import Report
-    from promptls.extensions.team.config import TeamConfig
+    from promptls.extensions.team.team_config import TeamConfig
+    from promptls.extensions.team.write_index import Report
 
 PACKAGES = ("ray", "lance")
 """Import names of the packages that the extra adds."""
@@ -52,7 +52,7 @@ def _write(options: argparse.Namespace, name: str) -> int:
     """Run a command that writes the index, and print its report."""
     if not _has_packages():
         return FAILURE
-    from promptls.extensions.team import build as commands
+    from promptls.extensions.team import write_index as commands
     from promptls.extensions.team.storage import storage_problem
     from promptls.extensions.team.table import ConcurrentChange
     from promptls.index import ModelUnavailable
@@ -86,8 +86,8 @@ def _status(options: argparse.Namespace) -> int:
         return FAILURE
     import msgspec
 
-    from promptls.extensions.team.status import read_status
     from promptls.extensions.team.storage import storage_problem
+    from promptls.extensions.team.team_status import read_status
 
     config = _config(options.config)
     try:
@@ -126,7 +126,7 @@ def _config(file: Path) -> TeamConfig:
     Raises:
         UsageError: It is invalid.
     """
-    from promptls.extensions.team.config import read_config
+    from promptls.extensions.team.team_config import read_config
     from promptls.model import Problem
 
     config = read_config(file)

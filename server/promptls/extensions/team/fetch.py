@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from promptls.extensions.team.config import Repository, public_address
+from promptls.extensions.team.team_config import Repository, public_address
 from promptls.index import FileLimits, walk_files
 from promptls.util.git_process import git_program, kill_process_group, safe_environment
 

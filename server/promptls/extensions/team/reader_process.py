@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from typing import BinaryIO
 
-from promptls.extensions.team.messages import (
+from promptls.extensions.team.reader_messages import (
     Failure,
     FileContentResult,
     FileNames,
@@ -24,8 +24,8 @@ from promptls.extensions.team.messages import (
     SearchIndex,
     request_decoder,
 )
-from promptls.extensions.team.search import MissingIndex, TeamTable
 from promptls.extensions.team.storage import Storage, configure_libraries, storage_problem
+from promptls.extensions.team.table_search import MissingIndex, TeamTable
 from promptls.index import limit_memory, read_frame, write_frame
 
 

@@ -6,9 +6,9 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 
-from promptls.extensions.team.config import public_address
-from promptls.extensions.team.messages import Exclusion
+from promptls.extensions.team.reader_messages import Exclusion
 from promptls.extensions.team.schema import RepositoryState
+from promptls.extensions.team.team_config import public_address
 from promptls.util.git_process import find_git_folder, read_git_file
 
 _REMOTE = re.compile(r"^\s*url\s*=\s*(\S+)\s*$", re.MULTILINE)

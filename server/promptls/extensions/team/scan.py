@@ -11,8 +11,8 @@ import numpy as np
 from msgspec import Struct, structs
 from numpy.typing import NDArray
 
-from promptls.extensions.team.config import Repository
 from promptls.extensions.team.schema import ChunkRow, FileRow
+from promptls.extensions.team.team_config import Repository
 from promptls.index import (
     Embedder,
     FileLimits,

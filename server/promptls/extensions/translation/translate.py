@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from promptls.extensions.translation.detection import CODE, detect_language
 from promptls.extensions.translation.glossary import (
     LANGUAGES,
     Glossary,
@@ -20,6 +19,7 @@ from promptls.extensions.translation.glossary import (
     simplified,
     stem,
 )
+from promptls.extensions.translation.human_language import CODE, detect_language
 from promptls.index import STOP_WORDS
 from promptls.retrieval.query import Translation
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import threading
 from collections import Counter
 
-from promptls.graph.resolution.entities import (
+from promptls.graph.resolution.file_tables import SELF_NAMES, SUPER_NAMES, FileSymbols
+from promptls.graph.resolution.module_paths import resolve_prefix
+from promptls.graph.resolution.resolved_names import (
     EXTERNAL,
     MAX_DEPTH,
     Entity,
@@ -21,8 +23,6 @@ from promptls.graph.resolution.entities import (
     Resolution,
     Value,
 )
-from promptls.graph.resolution.file_tables import SELF_NAMES, SUPER_NAMES, FileSymbols
-from promptls.graph.resolution.module_paths import resolve_prefix
 from promptls.graph.resolution.visible_names import TypeHierarchy, VisibleNames
 from promptls.index import RETURN_VALUE, UNCERTAIN
 from promptls.languages import PLAIN_TEXT, Language

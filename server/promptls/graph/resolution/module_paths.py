@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from promptls.graph.resolution.entities import EXTERNAL, Entity, Lookup, Module, Resolution
 from promptls.graph.resolution.file_tables import FileSymbols
+from promptls.graph.resolution.resolved_names import EXTERNAL, Entity, Lookup, Module, Resolution
 from promptls.index import OutlineRef
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.model import Import

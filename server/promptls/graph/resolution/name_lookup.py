@@ -15,8 +15,8 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 
-from promptls.graph.resolution.entities import Resolution
 from promptls.graph.resolution.file_tables import FileSymbols, is_type_named_constructor
+from promptls.graph.resolution.resolved_names import Resolution
 from promptls.index import NUMBER_LITERAL, STRING_LITERAL, UNKNOWN_RECEIVER, OutlineRef, Snapshot
 from promptls.languages import LANGUAGES, Language, language_named
 from promptls.languages.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS

@@ -11,11 +11,11 @@ import re
 from collections.abc import Sequence
 
 from promptls.graph.resolution import name_lookup
-from promptls.graph.resolution.entities import Entity, Imports, ImportTarget, Instance, Module, Resolution
 from promptls.graph.resolution.expression_types import MAX_STEPS, ExpressionResolver
 from promptls.graph.resolution.file_tables import SUPER_NAMES, FileSymbols, FileSymbolsCache
 from promptls.graph.resolution.module_paths import resolve_prefix
 from promptls.graph.resolution.name_lookup import ExtensionMethod, applicable_extensions, find_extensions
+from promptls.graph.resolution.resolved_names import Entity, Imports, ImportTarget, Instance, Module, Resolution
 from promptls.graph.resolution.visible_names import TypeHierarchy, VisibleNames
 from promptls.index import NUMBER_LITERAL, STRING_LITERAL, UNKNOWN_RECEIVER, OutlineRef, Snapshot
 from promptls.languages.kinds import CALLABLE_KINDS

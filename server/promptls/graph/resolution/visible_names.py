@@ -9,7 +9,9 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 
-from promptls.graph.resolution.entities import (
+from promptls.graph.resolution.file_tables import FileSymbols, is_type_named_constructor
+from promptls.graph.resolution.module_paths import imported_elixir_modules, resolve_path, using_macro
+from promptls.graph.resolution.resolved_names import (
     CERTAINTY,
     MAX_DEPTH,
     Entity,
@@ -19,8 +21,6 @@ from promptls.graph.resolution.entities import (
     Module,
     Resolution,
 )
-from promptls.graph.resolution.file_tables import FileSymbols, is_type_named_constructor
-from promptls.graph.resolution.module_paths import imported_elixir_modules, resolve_path, using_macro
 from promptls.index import OutlineRef
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from promptls.graph.definitions import definition_item, find_tests_named_after, tests_of, used_names
+from promptls.graph.definition_items import definition_item, find_tests_named_after, tests_of, used_names
 from promptls.graph.graph import GraphView
 from promptls.graph.impact import implementations_of
 from promptls.graph.nodes import Edge

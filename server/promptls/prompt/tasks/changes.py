@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from promptls.graph.definitions import call_sites, definition_item, find_tests_named_after, used_names
+from promptls.graph.definition_items import call_sites, definition_item, find_tests_named_after, used_names
 from promptls.graph.graph import GraphView
 from promptls.graph.traversal import callers
 from promptls.index import OutlineRef

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from promptls.graph.definitions import definition_item, find_tests_named_after, node_of_item, tests_of, used_names
+from promptls.graph.definition_items import definition_item, find_tests_named_after, node_of_item, tests_of, used_names
 from promptls.graph.graph import INDEX_STEMS, GraphView
 from promptls.index import OutlineRef, Snapshot, is_virtual, split_identifier
 from promptls.knowledge.project.file_kind import is_test_path

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from promptls.graph.definitions import definition_item, node_of_item, used_names
+from promptls.graph.definition_items import definition_item, node_of_item, used_names
 from promptls.graph.graph import GraphView
 from promptls.index import OutlineRef
 from promptls.languages.kinds import TYPE_KINDS

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from promptls.extensions.compat.codebuddy.budget import model_budget
 from promptls.extensions.compat.codebuddy.classifier import classify
+from promptls.extensions.compat.codebuddy.codebuddy_sections import memory_section, overview_section, team_section
 from promptls.extensions.compat.codebuddy.layout import codebuddy_layout
-from promptls.extensions.compat.codebuddy.scoring import density_formula
-from promptls.extensions.compat.codebuddy.sections import memory_section, overview_section, team_section
+from promptls.extensions.compat.codebuddy.model_budgets import model_budget
+from promptls.extensions.compat.codebuddy.window_scoring import density_formula
 from promptls.prompt.profile import ProfileHooks, read_profile
 from promptls.prompt.sections import architecture_section
 

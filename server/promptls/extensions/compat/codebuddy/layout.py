@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from promptls.extensions.compat import markdown
-from promptls.extensions.compat.markdown import block_quote
+from promptls.extensions.compat import safe_markdown
+from promptls.extensions.compat.safe_markdown import block_quote
 from promptls.prompt.layouts import Chat, MessageParts, PromptContent, arrange_messages, variant_text
 from promptls.prompt.packing.pack import PackedItem
 from promptls.prompt.rendering.renderer import SEPARATOR, Renderer
@@ -74,10 +74,12 @@ def _statistics(content: PromptContent) -> str:
 def _code_by_file(blocks: list[tuple[PackedItem, str]], renderer: Renderer) -> str:
     """Return "### File: path" and, below it, each item with its kind, name and lines."""
     parts: list[str] = []
-    for path, group in groupby(blocks, key=lambda pair: markdown.path(pair[0], renderer)):
+    for path, group in groupby(blocks, key=lambda pair: safe_markdown.path(pair[0], renderer)):
         parts.append(f"### File: {path}")
         for packed, citation in group:
-            item, lines = packed.rendered.item, markdown.line_ranges(packed)
-            title = f"{item.kind} {markdown.symbol_name(packed)}".strip() + (f" (lines {lines})" if lines else "")
-            parts.append(f"#### {title}\n{markdown.citation_line(packed, citation, renderer)}{markdown.code(packed)}")
+            item, lines = packed.rendered.item, safe_markdown.line_ranges(packed)
+            title = f"{item.kind} {safe_markdown.symbol_name(packed)}".strip() + (f" (lines {lines})" if lines else "")
+            parts.append(
+                f"#### {title}\n{safe_markdown.citation_line(packed, citation, renderer)}{safe_markdown.code(packed)}"
+            )
     return SEPARATOR.join(parts)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from promptls.extensions.team.indices import partitions
-from promptls.extensions.team.messages import ChunkHit, Exclusion, SearchIndex
+from promptls.extensions.team.reader_messages import ChunkHit, Exclusion, SearchIndex
 from promptls.extensions.team.schema import (
     FILE,
     REPO,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from promptls.graph import markdown
+from promptls.graph import graph_markdown
 from promptls.graph.graph import GraphView
 from promptls.graph.nodes import Edge, Node
 from promptls.graph.traversal import TargetMatches, resolve_position, resolve_target
@@ -116,9 +116,9 @@ def render_explanation(view: GraphView, explanation: Explanation) -> str:
     node = explanation.node
     if node is None:
         return _render_not_found(explanation)
-    lines = [f"# {markdown.display_name(node)} ({node.type})", ""]
+    lines = [f"# {graph_markdown.display_name(node)} ({node.type})", ""]
     properties = [
-        ("File", markdown.node_location(node)),
+        ("File", graph_markdown.node_location(node)),
         ("Layer", node.layer),
         ("Complexity", f"{node.complexity}{f' ({explanation.cyclomatic})' if explanation.cyclomatic else ''}"),
         ("Part of", explanation.parent.name if explanation.parent is not None else ""),
@@ -135,7 +135,7 @@ def render_explanation(view: GraphView, explanation: Explanation) -> str:
     if explanation.children:
         lines += ["", "## Contains", ""]
         lines += [
-            f"- {c.name} ({c.type}), {markdown.node_location(c)}: {c.summary}"
+            f"- {c.name} ({c.type}), {graph_markdown.node_location(c)}: {c.summary}"
             for c in explanation.children[:MAX_LISTED]
         ]
         lines += _remaining_count(len(explanation.children))
@@ -153,7 +153,7 @@ def render_explanation(view: GraphView, explanation: Explanation) -> str:
         lines += _render_related(title, related)
     if explanation.others:
         lines += ["", "Others of that name: " + ", ".join(f"`{other.id}`" for other in explanation.others) + "."]
-    return "\n".join(map(markdown.escape_control, lines))
+    return "\n".join(map(graph_markdown.escape_control, lines))
 
 
 def _render_related(title: str, related: tuple[RelatedNode, ...]) -> list[str]:
@@ -161,8 +161,10 @@ def _render_related(title: str, related: tuple[RelatedNode, ...]) -> list[str]:
         return []
     lines = ["", f"## {title}", ""]
     for related_node in related[:MAX_LISTED]:
-        node, evidence = related_node.node, markdown.edge_evidence(related_node.edge)
-        lines.append(f"- {markdown.display_name(node)} ({node.type}), {markdown.node_location(node)}{evidence}")
+        node, evidence = related_node.node, graph_markdown.edge_evidence(related_node.edge)
+        lines.append(
+            f"- {graph_markdown.display_name(node)} ({node.type}), {graph_markdown.node_location(node)}{evidence}"
+        )
     return lines + _remaining_count(len(related))
 
 

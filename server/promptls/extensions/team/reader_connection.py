@@ -13,7 +13,7 @@ from typing import BinaryIO, cast
 
 from msgspec import MsgspecError, Struct
 
-from promptls.extensions.team.messages import (
+from promptls.extensions.team.reader_messages import (
     Failure,
     IndexOpened,
     OpenIndex,

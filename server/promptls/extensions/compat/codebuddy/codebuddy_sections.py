@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
-from promptls.git.history import History
+from promptls.git.commit_history import History
 from promptls.index import SourceReader
 from promptls.knowledge.memory_requests import rank_entries
 from promptls.knowledge.memory_store import MemoryEntry

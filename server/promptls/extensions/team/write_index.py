@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from promptls.extensions.team import indices
 from promptls.extensions.team.actors import Job, JobResult, RepositoryIndexer, settings_hash
-from promptls.extensions.team.config import Repository, TeamConfig
 from promptls.extensions.team.fetch import FetchError, latest_commit
 from promptls.extensions.team.scan import repository_limits
 from promptls.extensions.team.schema import RepositoryState, quoted
@@ -27,6 +26,7 @@ from promptls.extensions.team.table import (
     publish,
     states_of,
 )
+from promptls.extensions.team.team_config import Repository, TeamConfig
 from promptls.index import StoreIdentity
 
 MAX_ATTEMPTS = 3

@@ -10,7 +10,7 @@ from promptls.api.search import render_team_hits, start_team_search
 from promptls.engine import Engine
 from promptls.graph import traversal
 from promptls.graph.graph import GraphView
-from promptls.graph.markdown import render_graph
+from promptls.graph.graph_markdown import render_graph
 from promptls.graph.nodes import Edge, GraphResult, Node
 from promptls.index import to_uri
 from promptls.model import CancelToken
