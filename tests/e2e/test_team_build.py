@@ -234,7 +234,7 @@ from pathlib import Path
 from promptls.extensions.team import write_index
 from promptls.extensions.team.team_config import read_config
 write_index.commit_build = write_index.commit_update = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-getattr(build, sys.argv[1])(read_config(Path(sys.argv[2])), sys.argv[3])
+getattr(write_index, sys.argv[1])(read_config(Path(sys.argv[2])), sys.argv[3])
 """
 
 
