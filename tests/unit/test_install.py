@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from promptls.cli.main import main
 from promptls.install import jsonc
 from promptls.install.agents import check_server
+from promptls.install.client_configuration import BACKUP_SUFFIX, InstallError, plan_install, plan_uninstall, write
 from promptls.install.clients import CLIENTS, server_command
-from promptls.install.configuration import BACKUP_SUFFIX, InstallError, plan_install, plan_uninstall, write
 from promptls.install.editors import EDITORS
 from promptls.util.decode import parse_toml
 

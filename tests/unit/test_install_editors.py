@@ -11,7 +11,7 @@ import pytest
 from promptls import __version__
 from promptls.cli.main import main
 from promptls.install import editors
-from promptls.install.configuration import BACKUP_SUFFIX
+from promptls.install.client_configuration import BACKUP_SUFFIX
 from promptls.install.editors import emacs_init_file, help_tags, nvim_folder
 
 BEGIN, END = ";; >>> promptls >>>", ";; <<< promptls <<<"

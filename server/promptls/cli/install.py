@@ -14,7 +14,7 @@ from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error
 
 if TYPE_CHECKING:
     from promptls.install.agents import SkillChange
-    from promptls.install.configuration import Change
+    from promptls.install.client_configuration import Change
     from promptls.install.editors import FolderChange
 
 
@@ -34,8 +34,8 @@ def add_parser(commands: Any) -> None:
 def _install(options: argparse.Namespace) -> int:
     from promptls.api.open_workspace import current_folder
     from promptls.install.agents import check_server, plan_permission, plan_skill
+    from promptls.install.client_configuration import InstallError, plan_install, plan_uninstall
     from promptls.install.clients import CLIENTS, server_words
-    from promptls.install.configuration import InstallError, plan_install, plan_uninstall
     from promptls.install.editors import EDITORS
 
     names = sorted([*CLIENTS, *EDITORS])
@@ -103,7 +103,7 @@ def _apply(changes: Sequence[Change | FolderChange | SkillChange], title: str, o
 
 def _install_extension(options: argparse.Namespace) -> bool:
     """Install or remove the VS Code extension; return whether it makes the entry for the MCP server unnecessary."""
-    from promptls.install.configuration import InstallError
+    from promptls.install.client_configuration import InstallError
     from promptls.install.editors import extension_offers_mcp, vscode_command
 
     command = vscode_command(not options.uninstall)

@@ -16,8 +16,8 @@ from typing import Any
 from msgspec import Struct
 
 from promptls.install import jsonc
+from promptls.install.client_configuration import Change, InstallError, read_text, resolve_path
 from promptls.install.clients import SERVER_NAME, Client
-from promptls.install.configuration import Change, InstallError, read_text, resolve_path
 
 CHECK_TIMEOUT_S = 20.0
 """Seconds in which a server must list its tools; it takes a tenth of one unless the machine is overloaded."""

@@ -17,8 +17,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from promptls import __version__
+from promptls.install.client_configuration import BACKUP_SUFFIX, Change, InstallError, read_text
 from promptls.install.clients import installed_command
-from promptls.install.configuration import BACKUP_SUFFIX, Change, InstallError, read_text
 
 _PACKAGED = Path(__file__).with_name("editor_files")
 _CHECKOUT = Path(__file__).parents[3]
