@@ -108,6 +108,7 @@ def test_connection_to_configured_endpoint_is_counted(offline: Callable[..., tup
     """Control for the next test: the configured endpoint is the only permitted connection."""
     model = {"use": "endpoint", "endpoint": "http://192.0.2.1/v1", "model": "m", "timeoutS": 20}
     client, log = offline(options={"languageModel": model})
+    client.wait_indexed()  # a model is asked only about regions that were found
     assert client.build("How is a discount applied?")["prompt"]
     assert kernel_attempts(client) > 0 and "192.0.2.1" in log.read_text()
 
