@@ -15,6 +15,7 @@ from msgspec import Meta, Struct, structs
 
 from promptls.api.messages import params as protocol
 from promptls.api.messages.params import InvalidParams, Json, Params
+from promptls.prompt.region_list import LIST_BUDGET
 
 RELATIONS = ("definition", "callers", "callees", "imports", "overrides", "tests", "mentions")
 """Parts of an explanation."""
@@ -36,7 +37,7 @@ class SearchCodeParams(ToolParams, frozen=True, kw_only=True):
     paths: Annotated[
         tuple[str, ...], Meta(description='Globs of the files: "src/**/*.py", "docs/", or "!tests/" to exclude.')
     ] = ()
-    budget_tokens: Annotated[int, _bounds("Maximum size of the list in tokens", 200, 8_000)] = 1_900
+    budget_tokens: Annotated[int, _bounds("Maximum size of the list in tokens", 200, 8_000)] = LIST_BUDGET
     snippets: Annotated[int, _bounds("Lines shown around the matching lines of each region", 0, 20)] = 0
     include_tests: Annotated[
         bool, Meta(description="List tests, docs, examples and generated files without a limit.")

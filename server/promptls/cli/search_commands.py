@@ -25,7 +25,7 @@ def add_parsers(commands: Any) -> None:
     listed.add_argument("--name", action="append", default=[], help="only definitions of this name or glob; repeatable")
     listed.add_argument("--snippets", type=int, default=0, metavar="N", help="show N lines around the matching line")
     listed.add_argument("--all-marked", action="store_true", help="do not limit tests, documents, examples and data")
-    _add_budget(listed, "1900")
+    _add_budget(listed, "2200")
     add_workspace_arguments(listed)
     listed.set_defaults(run=_list)
 

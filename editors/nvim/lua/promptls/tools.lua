@@ -29,7 +29,7 @@ return {
         budget_tokens = {
           description = 'Maximum size of the list in tokens, 200 to 8,000.',
           type = 'integer',
-          default = 1900,
+          default = 2200,
         },
         snippets = {
           description = 'Lines shown around the matching lines of each region, 0 to 20.',
