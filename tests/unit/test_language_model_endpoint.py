@@ -13,7 +13,8 @@ import pytest
 from chatserver import Action, ChatServer, break_off, completion, drip, flood, hang, raw, refuse, say, slam
 from promptls.model import Cancelled, CancelToken
 from promptls.prompt.language_model.client import LanguageModelError
-from promptls.prompt.language_model.endpoint import MAX_BODY_BYTES, REASONING_TOKEN_FACTOR, Endpoint
+from promptls.prompt.language_model.endpoint import REASONING_TOKEN_FACTOR, Endpoint
+from promptls.prompt.language_model.transport import MAX_BODY_BYTES
 from promptls.prompt.layouts import Message
 
 CHAT = (Message("system", "Say yes."), Message("user", "é?"))

@@ -2,8 +2,8 @@
 
 The time-outs of the client restart with every byte, so that it has no limit for a whole exchange.  Each request is
 therefore a task on an event loop in a thread of its own, which can be cancelled at any time; that closes its
-connection.  Retries are made here, because the client would sleep past the deadline.  The transport decides
-which headers are sent and how much is received.  openai is imported in that thread, on the first request.
+connection.  Retries are made here, because the client would sleep past the deadline.  transport.py decides which
+headers are sent and how much is received.  openai is imported in that thread, on the first request.
 
 Only the user's own settings are used, because they determine where questions are sent.  The key comes from the settings
 or from one environment variable, and is sent in the header of requests only.
@@ -20,7 +20,6 @@ from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx2  # type: ignore[import-not-found,unused-ignore]
 import msgspec
 
 from promptls.model import CancelToken, Problem
@@ -33,107 +32,7 @@ from promptls.prompt.language_model.client import (
     wait_for_answer,
 )
 from promptls.prompt.layouts import Message
-from promptls.prompt.sanitize import escape_invisible
 from promptls.settings import LanguageModelSettings
-
-MAX_BODY_BYTES = 256 * 1024
-"""Maximum size of a response, in bytes; an answer of 400 tokens has 2,000."""
-
-MAX_ERROR_BODY_BYTES = 16 * 1024
-"""Maximum bytes of an error response that are read."""
-
-MAX_RETRY_AFTER_S = 3600.0
-"""Maximum delay that is accepted from the header "Retry-After", in seconds."""
-
-_ALLOWED_HEADERS = frozenset({"accept", "content-length", "content-type", "host"})
-_RETRYABLE_STATUS = frozenset({408, 409, 425, 429})  # and 5xx
-_PERMANENT_STATUS = frozenset({401, 402, 403, 404, 405, 410})
-
-
-def create_client(url: str, key: str, proxy: str = "") -> Any:
-    """Return an HTTP client for one endpoint; `url` is its name in error messages."""
-    inner = httpx2.AsyncHTTPTransport(trust_env=False, proxy=proxy or None)
-    return httpx2.AsyncClient(transport=_Transport(inner, url, key), trust_env=False, follow_redirects=False)
-
-
-class _Transport(httpx2.AsyncBaseTransport):  # type: ignore[misc,unused-ignore]
-    def __init__(self, inner: Any, url: str, key: str) -> None:
-        self._inner = inner
-        self._url = url
-        self._key = key
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-    async def handle_async_request(self, request: Any) -> Any:
-        """Send the request and read the whole response.  Raises `AttemptFailed` and the errors of httpx2."""
-        response = await self._inner.handle_async_request(self._clean_request(request))
-        try:
-            if response.status_code >= 300:
-                raise self._failure(response, await _read_up_to(response, MAX_ERROR_BODY_BYTES))
-            if response.headers.get("content-encoding", "identity") != "identity":
-                raise AttemptFailed(f"{self._url} answered with an unsupported encoding")
-            body = await _read_up_to(response, MAX_BODY_BYTES + 1)
-        finally:
-            await response.aclose()
-        if len(body) > MAX_BODY_BYTES:
-            raise AttemptFailed(f"{self._url} answered with more than {MAX_BODY_BYTES // 1024} KB")
-        return httpx2.Response(response.status_code, headers=response.headers, content=body)
-
-    def _clean_request(self, request: Any) -> Any:
-        headers = {name: value for name, value in request.headers.items() if name.lower() in _ALLOWED_HEADERS}
-        headers |= {"User-Agent": "promptls", "Accept-Encoding": "identity"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        return httpx2.Request(
-            request.method, request.url, headers=headers, stream=request.stream, extensions=request.extensions
-        )
-
-    def _failure(self, response: Any, body: bytes) -> AttemptFailed:
-        status = response.status_code
-        if status < 400:
-            return AttemptFailed(
-                f"{self._url} redirects to another address; redirects are not followed", permanent=True
-            )
-        message = _error_message(body, self._key)
-        status_text = f"{self._url} answered with status {status}"
-        return AttemptFailed(
-            f"{status_text}: {message}" if message else status_text,
-            retryable=status in _RETRYABLE_STATUS or status >= 500,
-            permanent=status in _PERMANENT_STATUS,
-            wrong_parameters=status == 400 and ("max_completion_tokens" in message or "temperature" in message),
-            retry_after_s=_retry_after(response.headers.get("retry-after", "")),
-        )
-
-
-async def _read_up_to(response: Any, limit: int) -> bytes:
-    """Return the first `limit` bytes of the body."""
-    body = bytearray()
-    async for chunk in response.stream:
-        body += chunk
-        if len(body) >= limit:
-            break
-    return bytes(body[:limit])
-
-
-def _retry_after(value: str) -> float | None:
-    """Return the seconds of the header "Retry-After"; None without one and for a date."""
-    return min(float(value), MAX_RETRY_AFTER_S) if re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", value.strip()) else None
-
-
-def _error_message(body: bytes, key: str) -> str:
-    """Return the message of an error response, on one line and without the key; "" if it is not JSON."""
-    try:
-        data = msgspec.json.decode(body)  # noqa: TID251  (plain values)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return ""
-    error = data.get("error", data) if isinstance(data, dict) else data
-    text = error.get("message", "") if isinstance(error, dict) else error
-    if not isinstance(text, str):
-        return ""
-    line = " ".join((text.replace(key, "…") if key else text).split())
-    return escape_invisible(line[:200].rstrip("."))[0]
-
 
 RETRY_DELAY_S = 0.2
 """Delay before the only retry, in seconds, if the server requests none."""
@@ -264,6 +163,8 @@ class Endpoint:
     def _ensure_client(self) -> Any:
         if self._client is None:
             import openai
+
+            from promptls.prompt.language_model.transport import create_client
 
             self._client = openai.AsyncOpenAI(
                 # Missing values would be taken from the environment; transport.py adds the key.
