@@ -47,12 +47,17 @@ def questions(split: str) -> list[Question]:
     return [row for row in rows if row["split"] == split]
 
 
+def likely_categories(intent: Intent) -> list[str]:
+    """Return the names of the likely categories."""
+    return [category.name for category in intent.categories if category.is_likely]
+
+
 def figures(rows: Sequence[Question]) -> Figures:
     """Compare the detected intents with the labels."""
     read = [detect_intent(row["text"], row["text"]) for row in rows]
     pairs = list(zip(rows, read, strict=True))
     types = [(set(row["types"]), set(intent.types)) for row, intent in pairs]
-    topics = [(set(row["categories"]), set(intent.likely_categories)) for row, intent in pairs]
+    topics = [(set(row["categories"]), set(likely_categories(intent))) for row, intent in pairs]
     precision, recall, topics_f1 = micro(topics)
     return Figures(
         len(rows),
@@ -117,7 +122,7 @@ def _compared(row: Question, intent: Intent) -> list[tuple[str, Any, Any]]:
         ("codebase", row["codebase"], intent.about_codebase),
         ("action", row["action"], intent.action),
         ("types", sorted(row["types"]), sorted(intent.types)),
-        ("categories", sorted(row["categories"]), sorted(intent.likely_categories)),
+        ("categories", sorted(row["categories"]), sorted(likely_categories(intent))),
     ]
 
 

@@ -346,7 +346,7 @@ def test_doctor_reports_problems(run, tmp_path: Path) -> None:  # type: ignore[n
     )
     broken = run("doctor", "--json", XDG_CONFIG_HOME=str(config.parent))
     assert broken.returncode == 1
-    failed = " ".join(f["what"] for f in json.loads(broken.stdout)["findings"] if not f["ok"])
+    failed = " ".join(f["message"] for f in json.loads(broken.stdout)["findings"] if not f["ok"])
     assert "index.workers" in failed
     assert "/no/model" in failed
     assert "/no/reranker" in failed

@@ -8,7 +8,7 @@ import pytest
 
 from graphkit import ref_of, short_name, view_of
 from promptls.graph import impact
-from promptls.graph.graph import GraphView
+from promptls.graph.graph import GraphView, is_index
 
 SHOP = """
 -- shop/__init__.py --
@@ -70,14 +70,11 @@ def view(tmp_path: Path) -> GraphView:
 
 def test_imports_and_reexports_of_one_of_two_definitions(view: GraphView) -> None:
     label = view.snapshot.label
-    found = [
-        (label(one.path), one.line, one.reexport)
-        for one in impact.imports_of(view, ref_of(view, "shop/prices.py:total"))
-    ]
+    found = [(label(e.path), e.line, is_index(e.path)) for e in view.import_uses(ref_of(view, "shop/prices.py:total"))]
     assert found == [("shop/__init__.py", 0, True), ("shop/stores.py", 0, False), ("tests/test_prices.py", 0, False)]
-    web = impact.imports_of(view, ref_of(view, "web/totals.ts:total"))
-    assert {label(one.path) for one in web} == {"web/basket.ts"}
-    assert impact.imports_of(view, ref_of(view, "shop/stores.py:Store.save")) == []
+    web = view.import_uses(ref_of(view, "web/totals.ts:total"))
+    assert {label(edge.path) for edge in web} == {"web/basket.ts"}
+    assert view.import_uses(ref_of(view, "shop/stores.py:Store.save")) == ()
 
 
 @pytest.mark.parametrize(

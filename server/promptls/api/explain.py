@@ -18,6 +18,7 @@ from promptls.api.tool_params import RELATIONS, ExplainSymbolParams
 from promptls.engine import Engine
 from promptls.graph import impact
 from promptls.graph.definition_items import find_tests_named_after, tests_of
+from promptls.graph.graph import is_index
 from promptls.graph.node_explanation import (
     Explanation,
     RelatedNode,
@@ -205,10 +206,10 @@ class _ExplanationText:
             imported = [(one.node.path, -1) for one in self._explanation.imports]
             importing = [(one.node.path, one.edge.line) for one in self._explanation.importers]
             return _lines(self._places("Imports", imported), self._places("Imported by", importing))
-        found = impact.imports_of(self._view, self._ref)
+        found = sorted((edge.path, edge.line) for edge in self._view.import_uses(self._ref))
         return _lines(
-            self._places("Imported by", [(one.path, one.line) for one in found if not one.reexport]),
-            self._places("Re-exported by", [(one.path, one.line) for one in found if one.reexport]),
+            self._places("Imported by", [place for place in found if not is_index(place[0])]),
+            self._places("Re-exported by", [place for place in found if is_index(place[0])]),
         )
 
     def overrides(self) -> str:

@@ -55,7 +55,7 @@ def call_tool(engine: Engine, name: str, arguments: Any, session: str, token: Ca
     """Call a tool on an index that is up to date with the disk.
 
     Raises:
-        InvalidParams: There is no such tool, or its arguments are invalid.
+        InvalidParams: The tool does not exist, or its arguments are invalid.
     """
     tool = TOOLS.get(name)
     if tool is None:

@@ -96,7 +96,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
     results = run_checks()
     if options.json:
-        print_json({"findings": [{"ok": r.ok, "what": r.message, "mend": r.fix} for r in results]})
+        print_json({"findings": [{"ok": r.ok, "message": r.message, "fix": r.fix} for r in results]})
     else:
         for result in results:
             print(f"{'ok ' if result.ok else 'BAD'}  {result.message}")

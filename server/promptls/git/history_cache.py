@@ -96,7 +96,7 @@ def parse_status(output: bytes) -> Freshness:
 
 
 def freshness_warning(freshness: Freshness) -> SectionEntry | None:
-    """Return a warning if the branch is behind its upstream branch, else None. Local changes are no reason to warn."""
+    """Return a warning if the branch is behind its upstream branch, else None; local changes do not count."""
     if not freshness.behind:
         return None
     commits = f"{freshness.behind} commit{'s' if freshness.behind > 1 else ''}"

@@ -426,7 +426,7 @@ class GraphView:
             for i in found:
                 if file_symbols.symbols[i].exported:
                     yield Edge((path, -1), (path, i), "exports", 1.0, path, file_symbols.symbols[i].span.start)
-        if _is_index(path):
+        if is_index(path):
             entry = self.snapshot.files[path]
             for name, target in self.resolver.imports.bindings(entry).items():
                 if target.name and target.name != "*" and not name.startswith("_"):
@@ -438,7 +438,7 @@ class GraphView:
     def _reexport_edges(self, ref: OutlineRef, symbol: Symbol) -> Iterator[Edge]:
         """Yield edges from index files that re-export a definition."""
         keys = (symbol.name.lower(), "default")
-        for path in sorted({p for word in keys for p in self._references.files_with(IMPORT + word) if _is_index(p)}):
+        for path in sorted({p for word in keys for p in self._references.files_with(IMPORT + word) if is_index(p)}):
             file_symbols = self.file_symbols(path)
             if file_symbols is not None and path != ref[0]:
                 yield from (edge for edge in self._export_edges(path, file_symbols) if edge.target == ref)
@@ -497,7 +497,7 @@ class GraphView:
         named = set(self._references.files_with(IMPORT + symbol.name.lower())) - own
         default = set(self._references.files_with(IMPORT + "default")) - own - named
         wildcard = (
-            {path for path in self._references.files_with(IMPORT + "*") if _is_index(path)} - own - named - default
+            {path for path in self._references.files_with(IMPORT + "*") if is_index(path)} - own - named - default
         )
         groups = (named, wildcard if symbol.exported and symbol.parent < 0 else set(), default)
         paths = [path for group in groups for path in self._nearest_files(group, ref[0], files)]
@@ -516,7 +516,7 @@ class GraphView:
         if imported.names and {symbol.name, "default", "*"}.isdisjoint(imported.names):
             return False
         targets = self.resolver.imports.targets(entry, imported)
-        if "*" in imported.names and _is_index(entry.path) and symbol.exported and symbol.parent < 0:
+        if "*" in imported.names and is_index(entry.path) and symbol.exported and symbol.parent < 0:
             return any(target.name == "*" and target.path == path for target in targets for path, _ in versions)
         resolved = map(self.resolver.resolve_target, targets)
         return any(isinstance(target, Resolution) and target.ref in versions for target in resolved)
@@ -561,7 +561,8 @@ class GraphView:
         return sorted(existing, key=lambda other: (-common_segments(other, path), other))[:files]
 
 
-def _is_index(path: str) -> bool:
+def is_index(path: str) -> bool:
+    """Return whether a file represents its folder, so that others can import its names from the folder."""
     return path.rpartition("/")[2].partition(".")[0] in INDEX_STEMS
 
 

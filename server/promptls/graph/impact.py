@@ -1,4 +1,4 @@
-"""Impact of a change of a definition: imports, overrides, tests through callers, and mentions of its name in text.
+"""Impact of a change of a definition: overrides, tests through callers, and mentions of its name in text.
 
 Syntactic analysis does not see values, templates and reflection.  The lines that contain the name show what it missed.
 """
@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
-from promptls.graph.graph import IMPORT, INDEX_STEMS, GraphView
+from promptls.graph.graph import GraphView
 from promptls.graph.resolution.name_lookup import common_segments
-from promptls.graph.resolution.resolved_names import Instance, Resolution
 from promptls.graph.traversal import MIN_CERTAINTY
 from promptls.index import IndexReader, OutlineRef, tokenize
 from promptls.languages.kinds import TYPE_KINDS
-from promptls.model import PROSE, CancelToken, FileText, Import, Problem
+from promptls.model import PROSE, CancelToken, FileText, Problem
 
 MAX_SUBTYPES = 60
 """Maximum number of subtypes of a type."""
@@ -25,42 +24,6 @@ MAX_CALLER_LEVELS, MAX_CALLERS = 3, 200
 """Maximum distance of tests through callers, and maximum number of callers that are followed; bounds the time."""
 MAX_TEXT_FILES, TEXT_TIMEOUT_S = 300, 1.0
 """Maximum number of files whose text is searched for a name, nearest folders first, and seconds for it."""
-
-
-class ImportOf(Struct, frozen=True):
-    """An import of a definition or file."""
-
-    path: str
-    line: int
-    reexport: bool  # the file represents its folder, so that others can import the name from it
-
-
-def imports_of(view: GraphView, ref: OutlineRef) -> list[ImportOf]:
-    """Return the imports of a definition by its name, sorted by path and line."""
-    symbol = view.symbol(ref)
-    if symbol is None or symbol.parent >= 0:
-        return []
-    paths = {path for word in (symbol.name.lower(), "default") for path in view.files_using(IMPORT + word)}
-    found = []
-    for path in sorted(paths - {ref[0]}):
-        entry = view.entry(path)
-        reexport = path.rpartition("/")[2].partition(".")[0] in INDEX_STEMS
-        for imported in entry.outline.imports if entry is not None and entry.outline is not None else ():
-            if _imports(view, path, imported, ref, symbol.name):
-                found.append(ImportOf(path, imported.line, reexport))
-    return found
-
-
-def _imports(view: GraphView, path: str, imported: Import, ref: OutlineRef, name: str) -> bool:
-    entry = view.entry(path)
-    if entry is None or not {name, "default"}.intersection(imported.names):
-        return False
-    for target in view.resolver.imports.targets(entry, imported):
-        if target.name in (name, "default"):
-            entity = view.resolver.resolve_target(target)
-            if isinstance(entity, Resolution | Instance) and entity.ref == ref:
-                return True
-    return False
 
 
 def subtypes_of(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:

@@ -1,5 +1,5 @@
 """Installation of the MCP server in clients: `promptls install`.
 
-`clients` is the table of clients, `configuration` computes and writes the change of a file, and `jsonc` edits JSON
+`clients` is the table of clients, `client_configuration` computes and writes the change of a file, and `jsonc` edits JSON
 with comments.
 """

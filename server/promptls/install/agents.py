@@ -1,6 +1,6 @@
-"""What agents need besides the entry for the server: permission of the tools, a skill that tells how to use them, a check.
+"""Setup of agents in addition to the entry for the server: permission of the tools, a skill for their use, a check.
 
-A skill is a file `SKILL.md` in a folder that the client reads.  Agents prefer grep unless they are told otherwise.
+A skill is a file `SKILL.md` in a folder that the client reads.  Without it, agents use grep.
 """
 
 from __future__ import annotations

@@ -464,7 +464,7 @@ class MemoryStore:
         """Set the fields of a draft in an existing entry.
 
         Raises:
-            InvalidEntry: There is no such entry, or the change is invalid or cannot be stored.
+            InvalidEntry: The entry does not exist, or the change is invalid or cannot be stored.
         """
         with self._edit(self._file_with(entry_id, roots)) as (entries, save):
             old = _entry_by_id(entries, entry_id)
@@ -475,7 +475,7 @@ class MemoryStore:
         """Remove an entry.
 
         Raises:
-            InvalidEntry: There is no such entry, or the change cannot be stored.
+            InvalidEntry: The entry does not exist, or the change cannot be stored.
         """
         with self._edit(self._file_with(entry_id, roots)) as (entries, save):
             old = _entry_by_id(entries, entry_id)

@@ -1,6 +1,6 @@
 """List of ranked regions, one line each, from which a reader chooses what to read.
 
-A line has a number, lines, kind, qualified name and a note that tells the region apart.  Lines are grouped by folder and
+A line has a number, lines, kind, qualified name and a note that distinguishes the region.  Lines are grouped by folder and
 file, so that no path is repeated.  The budget is in tokens; only the regions that can fit in it are described.
 """
 

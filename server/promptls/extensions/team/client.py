@@ -6,8 +6,9 @@ Every failure is one sentence, which the prompt's warnings and the status show.
 from __future__ import annotations
 
 import os
+import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
@@ -31,9 +32,9 @@ from promptls.extensions.team.reader_messages import (
     ReadFile,
     SearchIndex,
 )
-from promptls.extensions.team.roots import open_repositories
 from promptls.extensions.team.schema import RepositoryState
 from promptls.extensions.team.storage import Storage, open_storage
+from promptls.extensions.team.team_config import public_address
 from promptls.index import StoreIdentity
 from promptls.model import Problem, Span
 from promptls.retrieval.query import Query
@@ -50,6 +51,7 @@ from promptls.retrieval.team_source import (
     without_names,
 )
 from promptls.settings import TeamSettings
+from promptls.util.git_process import find_git_folder, read_git_file
 from promptls.util.mappings import GenerationalCache
 
 MAX_HITS = 50
@@ -289,3 +291,38 @@ def _repository(state: RepositoryState) -> TeamRepository:
 
 def _problem_of(response: ReaderResponse) -> str:
     return response.problem if isinstance(response, Failure) else "The team index gave an unexpected answer."
+
+
+# ---------------------------------------------------------------- open repositories
+
+
+_REMOTE = re.compile(r"^\s*url\s*=\s*(\S+)\s*$", re.MULTILINE)
+
+
+def open_repositories(roots: Sequence[str], states: Iterable[RepositoryState]) -> tuple[Exclusion, ...]:
+    """Return the repositories, or folders of them, that are open.
+
+    A folder is recognized by its path, or by the address of a remote of the repository that it belongs to.
+    """
+    places: dict[str, set[str]] = {}  # address → folders of the repository that are open, "" for all of it
+    paths = [os.path.realpath(root).replace("\\", "/") for root in roots]
+    for path in paths:
+        found = find_git_folder(path)
+        if found is not None and not found.problem:
+            folder = "" if path == found.top else f"{os.path.relpath(path, found.top)}/".replace("\\", "/")
+            for url in _REMOTE.findall(read_git_file(f"{found.common}/config")):
+                places.setdefault(public_address(url), set()).add(folder)
+    exclusions: list[Exclusion] = []
+    for state in states:
+        folders = places.get(state.address, set()) | _folders_at(state.address, paths)
+        exclusions += [Exclusion(state.name)] if "" in folders else [Exclusion(state.name, f) for f in sorted(folders)]
+    return tuple(exclusions)
+
+
+def _folders_at(address: str, paths: Iterable[str]) -> set[str]:
+    """Return the open folders of a repository that is a folder of this machine."""
+    if not address.startswith("/"):
+        return set()
+    address = os.path.realpath(address).replace("\\", "/")
+    above = {"" for path in paths if address == path or address.startswith(f"{path.rstrip('/')}/")}
+    return above | {f"{path[len(address) + 1 :]}/" for path in paths if path.startswith(f"{address}/")}

@@ -45,7 +45,7 @@ _DEFAULT_LIMITS = FileLimits()
 
 
 class WalkNotes:
-    """What a walk leaves out that users may miss."""
+    """Links, files and folders that a walk leaves out, for the status."""
 
     def __init__(self) -> None:
         self.links: list[str] = []  # names of links

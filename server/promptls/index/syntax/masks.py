@@ -222,7 +222,7 @@ def with_separated_signatures(data: bytes) -> bytes:
 
 
 def _member_end(data: bytes, end: int) -> int:
-    """Return the end of the member of a type before a line end, comments skipped; 0 if there is no member."""
+    """Return the end of the member of a type before a line end, comments skipped; 0 without one."""
     for _ in range(_MAX_LINES_BETWEEN_MEMBERS):
         start = data.rfind(b"\n", 0, end) + 1
         line = data[start:end].rstrip()

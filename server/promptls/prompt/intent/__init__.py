@@ -73,8 +73,3 @@ class Intent(Struct, frozen=True):
     entities: tuple[Entity, ...] = ()
     has_mentions: bool = False  # whether the message has mentions; then `about_codebase` is true
     evidence: tuple[tuple[str, float], ...] = ()  # evidence for `about_codebase`, in log odds
-
-    @property
-    def likely_categories(self) -> tuple[str, ...]:
-        """Names of the likely categories."""
-        return tuple(c.name for c in self.categories if c.is_likely)
