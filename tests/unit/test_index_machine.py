@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from indexkit import SteppedIndex
 
+from promptls.index import Snapshot
 from promptls.index.scan.root_state import root_status
 
 pytestmark = pytest.mark.process
@@ -82,6 +83,17 @@ def folder_with_many_files(tmp_path: Path, count: int) -> Path:
     for number in range(count):
         (root / f"{number}.py").write_text(f"def function_{number}(value):\n    return value + {number}\n")
     return root
+
+
+def test_snapshot_from_before_a_walk_is_not_listed_afterwards(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root/a.py").write_text(ONE)
+    index = SteppedIndex(tmp_path / "root", tmp_path / "cache")
+    before = index.machine.publisher.snapshot
+    index.settle()
+    assert not index.machine.is_listed(Snapshot())  # before the machine knows the roots
+    assert not index.machine.is_listed(before)
+    assert index.machine.is_listed(index.machine.publisher.snapshot)
 
 
 def test_outlines_of_a_scan_that_is_killed_are_kept(tmp_path: Path) -> None:

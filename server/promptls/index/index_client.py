@@ -128,7 +128,7 @@ class IndexClient:
 
     def is_partial(self, snapshot: Snapshot) -> bool:
         """Return whether files of the workspace were not listed or not read when a snapshot was taken."""
-        return not self._machine.listed or not all(entry.scanned for entry in snapshot.files.values())
+        return not self._machine.is_listed(snapshot) or not all(entry.scanned for entry in snapshot.files.values())
 
     # ---- files that a request needs before others
 
@@ -284,7 +284,7 @@ class IndexClient:
         Raises:
             Cancelled: The token was cancelled.
         """
-        return self._machine.wait(lambda: self._machine.listed, token, LISTING_TIMEOUT_S)
+        return self._machine.wait(lambda: self._machine.is_listed(self._publisher.snapshot), token, LISTING_TIMEOUT_S)
 
     def wait_until_searchable(self, token: CancelToken | None = None, timeout_s: float = 3600.0) -> bool:
         """Wait until all known files are searchable; return False after `timeout_s` seconds."""

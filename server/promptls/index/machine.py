@@ -39,6 +39,7 @@ from promptls.index.scan.prescanner import PrescanEvent, Prescanner
 from promptls.index.scan.root_state import RootState
 from promptls.index.search.analyzer import ANALYZER_VERSION
 from promptls.index.search.row_batch import RowBatch, Segment, StoreIdentity
+from promptls.index.snapshot import Snapshot
 from promptls.index.store import cache_dir
 from promptls.index.store.file_manifest import Manifest
 from promptls.index.store.lance_table import short_error
@@ -329,7 +330,7 @@ class IndexMachine:
                 self._apply_walk(event)
             case WalkFailed(state, problem):
                 state.set_problem("folder", problem)
-                state.walk_finished()  # unlisted files do not count as deleted
+                self._walk_finished(state)  # unlisted files do not count as deleted
             case StatsRecorded(state, stats):
                 if not state.pending_walks:
                     state.folder_stats = stats
@@ -369,7 +370,8 @@ class IndexMachine:
             return
         before = set(self.roots)
         self._collect_at = 0.0
-        self.publisher.snapshot = replace(snapshot, roots=roots)
+        listed = snapshot.listed.intersection(root.path for root in roots)
+        self.publisher.snapshot = replace(snapshot, roots=roots, listed=listed)
         for path in before - {root.path for root in roots}:
             state = self.roots.pop(path)
             self.publisher.publish({p: None for p, e in snapshot.files.items() if e.root == path})
@@ -467,7 +469,13 @@ class IndexMachine:
             if state.store is not None:
                 self._add_without_rows(state)
         finally:
-            state.walk_finished()
+            self._walk_finished(state)
+
+    def _walk_finished(self, state: RootState) -> None:
+        state.walk_finished()
+        snapshot, path = self.publisher.snapshot, state.root.path
+        if path not in snapshot.listed and self.roots.get(path) is state:
+            self.publisher.snapshot = replace(snapshot, listed=snapshot.listed | {path})
 
     # ---- changed files
 
@@ -825,10 +833,9 @@ class IndexMachine:
         """Return the states of the roots that the machine has taken over."""
         return list(self.roots.values())
 
-    @property
-    def listed(self) -> bool:
-        """True if the files of every root are listed."""
-        return all(state.walked for state in self.root_states())
+    def is_listed(self, snapshot: Snapshot) -> bool:
+        """Return whether a snapshot has the files of every root."""
+        return all(root.path in snapshot.listed for root in self.workspace.roots)
 
     @property
     def searchable(self) -> bool:

@@ -83,6 +83,7 @@ class Snapshot(Struct, frozen=True):
 
     generation: int = 0
     roots: tuple[Root, ...] = ()
+    listed: frozenset[str] = frozenset()  # paths of the roots whose files are listed
     files: PersistentMap[str, FileEntry] = PersistentMap()
     names: OverlayMap[OutlineRef] = OverlayMap()  # lower-case symbol name → definitions
     basenames: OverlayMap[str] = OverlayMap()  # lower-case file name → paths
