@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from promptls.index.files.read import FileLimits
 from promptls.index.files.uris import to_uri
@@ -35,7 +36,7 @@ def changed(snapshot: Snapshot, name: str, text: str | None) -> Snapshot:
     if text is None:
         documents = snapshot.documents.delete(path) if path in snapshot.documents else snapshot.documents
         gone = with_files(snapshot, [(path, None)])
-        return Snapshot(gone.generation, gone.roots, gone.files, gone.names, gone.basenames, documents=documents)
+        return replace(gone, documents=documents, changes=())
     entry = FileEntry(
         path,
         ROOT,
@@ -46,7 +47,7 @@ def changed(snapshot: Snapshot, name: str, text: str | None) -> Snapshot:
     )
     found = with_files(snapshot, [(path, entry)])
     documents = snapshot.documents.set(path, OpenDocument(text, 1))
-    return Snapshot(found.generation, found.roots, found.files, found.names, found.basenames, documents=documents)
+    return replace(found, documents=documents, changes=())
 
 
 @settings(deadline=None, max_examples=60)

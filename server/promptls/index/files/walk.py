@@ -107,7 +107,11 @@ def walk_files(
 def _leads_outside(root: str, name: str) -> bool:
     """Return whether a link leads to a folder outside of the root."""
     path = f"{root}/{name}"
-    return folder_exists(os.path.realpath(path)) and not is_inside(root, path)
+    try:
+        target = os.path.realpath(path)
+    except OSError:  # the link was replaced meanwhile
+        return False
+    return folder_exists(target) and not is_inside(root, path)
 
 
 def ignored_paths(root: str, paths: Iterable[str], limits: FileLimits = _DEFAULT_LIMITS) -> set[str]:
