@@ -20,7 +20,8 @@ export function withErrorNotification<A extends unknown[]>(
   };
 }
 
-/** Run a cancellable operation; after a delay, show a progress notification with a cancel button. */
+/** Run a cancellable operation; after a delay, show a progress notification with a cancel button.
+ * Throws a `CancellationError` if it was cancelled, even if it has finished. */
 export async function withDelayedProgress<T>(
   title: string,
   operation: (token: vscode.CancellationToken) => Promise<T>,
@@ -35,7 +36,10 @@ export async function withDelayedProgress<T>(
     });
   }, PROGRESS_DELAY_MS);
   try {
-    return await running;
+    const result = await running;
+    // A server that read the cancellation too late still sends the result.
+    if (source.token.isCancellationRequested) throw new vscode.CancellationError();
+    return result;
   } finally {
     clearTimeout(timer);
     source.dispose();
