@@ -187,10 +187,13 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
       await toast.waitFor();
       await toast.getByRole("button", { name: "Cancel" }).click();
       await toast.waitFor({ state: "detached" });
+      await ui.run("promptls: New Prompt Document"); // the extension has read the cancellation when it has run this
+      await ui.tab(/Untitled/).waitFor();
     } finally {
       process.kill(pid, "SIGCONT");
     }
     assert.equal(await page.locator("iframe.webview.ready").count(), 0, "no prompt was built");
+    await ui.tab("stock.prompt.md").click();
     await ui.focusEditor();
     await press("Control+Enter");
     await (await ui.webview("Prompt")).locator("pre", { hasText: "def reserve" }).waitFor();
