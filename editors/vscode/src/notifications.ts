@@ -20,8 +20,11 @@ export function withErrorNotification<A extends unknown[]>(
   };
 }
 
-/** Run a cancellable operation; after a delay, show a progress notification with a cancel button.
- * Throws a `CancellationError` if it was cancelled, even if it has finished. */
+/**
+ * Run a cancellable operation; after a delay, show a progress notification with a cancel button.
+ *
+ * Throws a `CancellationError` if it was cancelled, also if it has returned a result.
+ */
 export async function withDelayedProgress<T>(
   title: string,
   operation: (token: vscode.CancellationToken) => Promise<T>,

@@ -115,7 +115,7 @@ class RootWalk(NamedTuple):
     linked_folders: tuple[str, ...]  # names of links to folders outside of the root
     undecodable_names: int  # number of files and folders left out because their name is not valid UTF-8
     identity: FolderIdentity | None  # of the folder, None if it has no files
-    folder_problem: str  # why there are no files, "" if the folder is empty
+    folder_problem: str  # missing, unreadable or replaced folder, as a sentence; "" without a problem
     limit_problem: str  # "" unless the root has too many files
     seconds: float  # duration
 
@@ -154,7 +154,7 @@ def missing_root_problem(root: Root) -> str:
 
 
 def empty_root_problem(root: Root, identity: FolderIdentity | None) -> str:
-    """Return why a root has no files, as a sentence; "" if the folder is empty.
+    """Return the problem of a root without files, as a sentence; "" if its folder is empty.
 
     Args:
         root: The root.
