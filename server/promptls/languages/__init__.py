@@ -21,7 +21,6 @@ from promptls.languages.registry import (
     PLAIN_TEXT,
     UNKNOWN_CODE,
     language_named,
-    names_where,
     read_query_file,
 )
 
@@ -41,6 +40,5 @@ __all__ = [
     "language_by_alias",
     "language_named",
     "language_of",
-    "names_where",
     "read_query_file",
 ]

@@ -7,7 +7,7 @@ because some grammars of the pack never terminate on plain text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -58,10 +58,5 @@ def read_query_file(name: str) -> str:
     return next((file for file in files if file.is_file()), files[0]).read_text("utf-8")
 
 
-def names_where(condition: Callable[[Language], object]) -> frozenset[str]:
-    """Return the names of the languages that meet a condition."""
-    return frozenset(language.name for language in LANGUAGES.values() if condition(language))
-
-
-ECMASCRIPT = names_where(lambda language: language.family == "ecmascript")
+ECMASCRIPT = frozenset(language.name for language in LANGUAGES.values() if language.family == "ecmascript")
 """Names of the JavaScript family."""

@@ -1,4 +1,4 @@
-"""Project facts: languages, frameworks, commands, entry points, layers and hubs of one workspace folder.
+"""Project facts: languages, frameworks, commands, entry points and layers of one workspace folder.
 
 Pure functions from manifests and tallies of files to `ProjectFacts`.
 """
@@ -88,11 +88,8 @@ MAX_LIBRARIES = 25
 MAX_DEPENDENCIES = 15
 MAX_COMMANDS = 10
 MAX_ENTRY_POINTS = 15
-MAX_HUBS = 8
 MAX_FOLDERS = 15
 MAX_LANGUAGES = 8
-MIN_IMPORTERS = 3
-"""Minimum number of importing files for a hub."""
 
 PROSE_AND_DATA_LANGUAGES = frozenset({"markdown", "json", "yaml", "toml", "text", "code", "html", "make", "dockerfile"})
 """Languages that do not characterize a project, because most projects contain them."""
@@ -166,13 +163,6 @@ class LayerStats(Struct, frozen=True):
     folders: tuple[str, ...]
 
 
-class Hub(Struct, frozen=True):
-    """A file (in Go a package) imported by many others."""
-
-    label: str
-    importers: int
-
-
 class TopLevelFolder(Struct, frozen=True):
     """A top-level folder."""
 
@@ -196,7 +186,6 @@ class ProjectFacts(Struct, frozen=True):
     commands: tuple[ProjectCommand, ...] = ()
     layers: tuple[LayerStats, ...] = ()  # most files first
     entry_points: tuple[EntryPoint, ...] = ()
-    hubs: tuple[Hub, ...] = ()  # most importers first
     folders: tuple[TopLevelFolder, ...] = ()  # most files first
     manifests: tuple[str, ...] = ()  # outermost first
     versions: tuple[str, ...] = ()  # required versions of languages
@@ -211,7 +200,6 @@ class FileTally(Struct):
     lines: Counter[str]  # by language
     layers: Counter[tuple[str, str]]  # (layer, folder) → files
     folders: Counter[tuple[str, str]]  # (folder, language) → files
-    importers: Counter[str]  # name → number of importing files
 
 
 class ProjectHeader(Struct, frozen=True):
@@ -362,12 +350,6 @@ def layer_stats(counts: Mapping[tuple[str, str], int]) -> tuple[LayerStats, ...]
     return tuple(
         LayerStats(layer, count, tuple(folder for _, folder in sorted(folders[layer])[:3])) for layer, count in ordered
     )
-
-
-def import_hubs(importers: Mapping[str, int]) -> tuple[Hub, ...]:
-    """Return the files with the most importers."""
-    main = sorted((-count, name) for name, count in importers.items() if count >= MIN_IMPORTERS)
-    return tuple(Hub(name, -count) for count, name in main[:MAX_HUBS])
 
 
 def top_level_folders(counts: Mapping[tuple[str, str], int]) -> tuple[TopLevelFolder, ...]:

@@ -30,7 +30,6 @@ _LEADING_FACT = {
     "configuration": "commands",
     "database": "libraries",
     "authentication": "libraries",
-    "performance": "hubs",
     "implementation": "entries",
     "feature": "layers",
     "api": "entries",
@@ -114,7 +113,6 @@ def _root_entries(
         "head": _summary(facts),
         "entries": _bullet_list("Entry points", [_entry_point_text(e) for e in facts.entry_points]),
         "layers": _layer_list(facts, files),
-        "hubs": _bullet_list("Files that many others import", [f"{h.label} ({h.importers} files)" for h in facts.hubs]),
         "folders": _bullet_list(
             "Folders", [_with_detail(f"{o.name}/ ({plural(o.files, 'file')})", o.role) for o in facts.folders]
         ),
