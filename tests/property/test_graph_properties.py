@@ -147,4 +147,3 @@ def _distance(view: GraphView, source: tuple[str, int], target: tuple[str, int])
 @given(st.text(max_size=60))
 def test_every_path_has_a_layer(label: str) -> None:
     assert layer_of(label)
-    assert layer_of(label, table_only=True)

@@ -15,7 +15,7 @@ from promptls.index.snapshot import OpenDocument, Snapshot, SourceReader, with_f
 from promptls.knowledge.code_owners import file_owners, parse_codeowners
 from promptls.knowledge.project.manifests import parse_manifest
 from promptls.knowledge.project.project_index import ProjectIndex
-from promptls.knowledge.project.project_overview import architecture_entries, overview_entries
+from promptls.knowledge.project.project_overview import overview_entries, project_entries
 from promptls.knowledge.project.readme import read_opening, split_document, truncate_text
 from promptls.model import FileEntry, Root, encode_outline
 from promptls.util.hashing import content_hash
@@ -62,11 +62,11 @@ def test_incremental_facts_equal_new_facts(steps: list[tuple[str, str | None]], 
     sources = SourceReader(snapshot, FileLimits())
     facts = following.get(sources)
     assert facts == ProjectIndex().get(sources)
-    assert all(note.text.strip() for note in (*architecture_entries(facts), *overview_entries(sources, facts)))
+    assert all(note.text.strip() for note in (*project_entries(facts), *overview_entries(sources, facts)))
 
 
 manifest_names = st.sampled_from(
-    ["pyproject.toml", "setup.cfg", "setup.py", "package.json", "Cargo.toml", "go.mod", "pom.xml", "build.gradle",
+    ["pyproject.toml", "setup.py", "package.json", "Cargo.toml", "go.mod", "pom.xml", "build.gradle",
      "composer.json", "a.gemspec", "a.csproj", "pubspec.yaml", "mix.exs", "Makefile"]
 )  # fmt: skip
 json_like = st.recursive(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.knowledge.project.facts import find_library
+from promptls.knowledge.project.facts import find_framework
 from promptls.knowledge.project.manifests import MAX_CHARACTERS, ProjectManifest, parse_manifest
 
 CASES = {
@@ -16,26 +16,14 @@ CASES = {
         [tool.poetry.dependencies]
         python = "^3.10"
         Flask_Thing = "*"
-        [tool.poetry.group.dev.dependencies]
-        pytest = "*"
         [tool.poetry.scripts]
         a = "a.cli:main"
         [tool.ruff]
-        [tool.poe.tasks]
-        go = "x"
-        [dependency-groups]
-        dev = ["mypy>1", {include-group = "x"}]
         """,
         ProjectManifest(
             "python", "a", "About it.", ("flask-thing",),
-            (("lint", "ruff check"), ("go", "poe go")), (("command a", "a.cli:main"),),
-            ("mypy", "pytest"), versions=("Python ^3.10",),
+            (("lint", "ruff check"),), (("command a", "a.cli:main"),), versions=("Python ^3.10",),
         ),
-    ),
-    "setup.cfg": (
-        "[metadata]\nname = a\ndescription = d\n[options]\ninstall_requires =\n  Django>=5\n  six ; python_version<'3'\n"
-        "[options.entry_points]\nconsole_scripts =\n  a = a.b:c\n[tool:pytest]\n",
-        ProjectManifest("python", "a", "d", ("django", "six"), (("test", "pytest"),), (("command a", "a.b:c"),)),
     ),
     "setup.py": (
         'setup(\n    name="a",\n    description="d",\n    install_requires=["flask>=2", \'six\'],\n)\n',
@@ -81,33 +69,29 @@ CASES = {
         ),
     ),
     "build.gradle.kts": (
-        'plugins { id("org.springframework.boot") version "3" }\ndependencies { implementation("io.ktor:ktor-server-core:2") }\n'
-        'application { mainClass.set("com.a.Main") }\n',
-        ProjectManifest(
-            "maven", "", "", ("ktor-server-core", "spring-boot"), (("build", "gradle build"), ("test", "gradle test")),
-            (("main class", "com.a.Main"),),
-        ),
+        'dependencies { implementation("io.ktor:ktor-server-core:2") }\n',
+        ProjectManifest("maven", "", "", ("ktor-server-core",), (("build", "gradle build"), ("test", "gradle test"))),
     ),
     "composer.json": (
-        '{"name": "a/b", "description": "d", "require": {"php": "8", "laravel/framework": "11"}, "require-dev": {"pestphp/pest": "2"}, "bin": ["x"],'
+        '{"name": "a/b", "description": "d", "require": {"php": "8", "laravel/framework": "11"}, "require-dev": {"pestphp/pest": "2"},'
         '"scripts": {"test": "pest", "post-install-cmd": "x"}}',
-        ProjectManifest("composer", "a/b", "d", ("laravel/framework",), (("test", "composer test"),), (("command", "x"),), ("pestphp/pest",), versions=("PHP 8",)),
+        ProjectManifest("composer", "a/b", "d", ("laravel/framework",), (("test", "composer test"),), versions=("PHP 8",)),
     ),
     "a.gemspec": (
         "Gem::Specification.new do |s|\n  s.name = 'a'\n  s.summary = \"d\"\n  s.add_dependency 'rack', '~> 3'\n"
         "  s.add_development_dependency(\"rspec\")\nend\n",
-        ProjectManifest("gem", "a", "d", ("rack", "rspec")),
+        ProjectManifest("gem", "a", "d", ("rack",)),
     ),
     "Gemfile": ("gem 'rails', '~> 7'\ngroup :test do\n  gem \"rspec\"\nend\n", ProjectManifest("gem", "", "", ("rails", "rspec"))),
     "App.csproj": (
         '<Project Sdk="Microsoft.NET.Sdk.Web"><ItemGroup><PackageReference Include="Dapper" Version="2" /></ItemGroup></Project>',
         ProjectManifest(
-            "nuget", "", "", ("dapper", "microsoft.aspnetcore.app"), (("build", "dotnet build"), ("test", "dotnet test"))
+            "nuget", "", "", ("microsoft.net.sdk.web", "dapper"), (("build", "dotnet build"), ("test", "dotnet test"))
         ),
     ),
     "pubspec.yaml": (
         "name: a\ndescription: d\ndependencies:\n  flutter:\n    sdk: flutter\n  dio: ^5\ndev_dependencies:\n  test: any\n",
-        ProjectManifest("pub", "a", "d", ("flutter", "dio", "test"), (("test", "flutter test"),)),
+        ProjectManifest("pub", "a", "d", ("flutter", "dio"), (("test", "flutter test"),)),
     ),
     "mix.exs": (
         'def project do\n [app: :a, description: "d", deps: deps()]\nend\ndefp deps do\n [{:phoenix, "~> 1.7"}, {:ecto, ">= 3"}]\nend\n',
@@ -135,25 +119,19 @@ def test_manifest_is_parsed(name: str) -> None:
     "text",
     [
         "",
-        "{",
-        "[[[",
         "[" * 100_000,
         '{"a":' * 50_000,
+        '[{"name": "a"}]',
         '{"scripts": 3, "dependencies": ["x"], "bin": {"a": {}}, "name": {}, "packageManager": []}',
         '[project]\nname = 3\ndependencies = "x"\nscripts = 1\n[tool]\npoetry = 1\n',
-        "a = [" + "[" * 5_000,
-        "[options.entry_points]\nconsole_scripts = a\n",
         "\n" * 250_000,
-        " " * 250_000,
         "name" + " " * 250_000,
-        "mainClass" + " " * 250_000 + "x",
         "a." * 125_000,
-        "<!--" * 60_000,
         "install_requires=[" * 15_000,
         "<artifactId>" * 20_000,
         "\0\ud800\u202e",
     ],
-    ids=range(18),
+    ids=range(12),
 )
 def test_invalid_manifest_has_only_short_values(text: str) -> None:
     for name in CASES:
@@ -165,7 +143,6 @@ def test_invalid_manifest_has_only_short_values(text: str) -> None:
     ("name", "text", "versions"),
     [
         ("pyproject.toml", '[project]\nname = "a"\nrequires-python = ">=3.10"\n', ("Python >=3.10",)),
-        ("setup.cfg", "[metadata]\nname = a\n[options]\npython_requires = >=3.8\n", ("Python >=3.8",)),
         ("setup.py", "setup(\n    name='a',\n    python_requires='>=3.7',\n)\n", ("Python >=3.7",)),
         ("package.json", '{"name": "a", "engines": {"node": ">=18"}}', ("Node >=18",)),
         ("package.json", '{"name": "a", "engines": {"node": {"x": 1}}}', ()),
@@ -190,8 +167,6 @@ def test_manifest_text_is_one_visible_line() -> None:
     ("ecosystem", "dependency", "label"),
     [
         ("python", "django", "Django"),
-        ("python", "langchain-core", "LangChain"),
-        ("python", "psycopg2-binary", "PostgreSQL"),
         ("npm", "@nestjs/core", "NestJS"),
         ("go", "github.com/gin-gonic/gin", "Gin"),
         ("go", "github.com/gorilla/mux/v2", "gorilla/mux"),
@@ -200,15 +175,15 @@ def test_manifest_text_is_one_visible_line() -> None:
         ("cargo", "axum", "Axum"),
     ],
 )
-def test_well_known_libraries_are_found(ecosystem: str, dependency: str, label: str) -> None:
-    result = find_library(ecosystem, dependency)
+def test_well_known_frameworks_are_found(ecosystem: str, dependency: str, label: str) -> None:
+    result = find_framework(ecosystem, dependency)
     assert result is not None and result.label == label
 
 
-def test_library_names_depend_on_ecosystem() -> None:
-    assert find_library("npm", "django") is None
-    assert find_library("", "react") is None
-    assert find_library("go", "v2") is None
+def test_framework_names_depend_on_ecosystem() -> None:
+    assert find_framework("npm", "django") is None
+    assert find_framework("", "react") is None
+    assert find_framework("go", "v2") is None
 
 
 def test_npm_entry_files_and_exports_are_parsed() -> None:

@@ -190,17 +190,13 @@ def _memory(section: SectionContext) -> SectionNotes:
 
 def _architecture(section: SectionContext) -> SectionNotes:
     """Facts about the projects, if the question is about the architecture or the whole project."""
-    if _is_about_project(section):
-        return SectionNotes(
-            project_overview.project_entries(_project_facts(section)), tuple(_freshness_problems(section))
-        )
-    is_narrow = section.intent.has_mentions or not _is_architectural(section)
-    return SectionNotes() if is_narrow else architecture_section(section)
+    is_broad = _is_architectural(section) and not section.intent.has_mentions
+    return architecture_section(section) if is_broad or _is_about_project(section) else SectionNotes()
 
 
 def architecture_section(section: SectionContext) -> SectionNotes:
     """Return facts about the projects, for any question."""
-    notes = project_overview.architecture_entries(_project_facts(section), _topics(section), section.files)
+    notes = project_overview.project_entries(_project_facts(section), section.files)
     return SectionNotes(notes, tuple(_freshness_problems(section)))
 
 

@@ -1,4 +1,4 @@
-"""Project facts: languages, frameworks, commands, entry points and layers of one workspace folder.
+"""Project facts: languages, frameworks, commands, entry points and folders of one workspace folder.
 
 Pure functions from manifests and tallies of files to `ProjectFacts`.
 """
@@ -15,90 +15,64 @@ from importlib import resources
 
 from msgspec import Struct
 
-from promptls.knowledge.project.file_kind import TEST, is_peripheral
-from promptls.knowledge.project.folder_tree import TreeFolder, folder_role
+from promptls.knowledge.project.file_kind import is_peripheral
+from promptls.knowledge.project.folder_tree import TreeFolder
 from promptls.knowledge.project.manifests import ProjectManifest
 from promptls.util.decode import tomllib
 
-FRAMEWORK_ROLES = frozenset(
-    {
-        "web framework",
-        "UI framework",
-        "application framework",
-        "game engine",
-        "desktop",
-        "content management",
-        "site generator",
-        "editor extension",
-    }
-)
-"""Roles of frameworks, which determine the structure of a project; other libraries are only used by it."""
 
-
-class Library(Struct, frozen=True):
-    """A well-known dependency."""
+class Framework(Struct, frozen=True):
+    """A well-known framework, which determines the structure of a project."""
 
     label: str
     role: str
 
-    @property
-    def is_framework(self) -> bool:
-        """True for frameworks, false for other libraries."""
-        return self.role in FRAMEWORK_ROLES
-
-
-LibraryTable = dict[str, dict[str, Library]]
-
 
 @lru_cache(maxsize=1)
-def _tables() -> tuple[LibraryTable, LibraryTable]:
-    """Load the libraries by exact name and by name prefix, each by ecosystem."""
-    data = tomllib.loads(resources.files(__package__).joinpath("libraries.toml").read_text("utf-8"))
-    exact: LibraryTable = {}
-    by_prefix: LibraryTable = {}
+def _tables() -> tuple[dict[tuple[str, str], Framework], dict[tuple[str, str], Framework]]:
+    """Load the frameworks by (ecosystem, name) and by (ecosystem, prefix of the name)."""
+    data = tomllib.loads(resources.files(__package__).joinpath("frameworks.toml").read_text("utf-8"))
+    exact: dict[tuple[str, str], Framework] = {}
+    by_prefix: dict[tuple[str, str], Framework] = {}
     for ecosystem, roles in data.items():
         for role, words in roles.items():
             for word in words.split():
                 name, _, label = word.rpartition("=")
                 table = by_prefix if name.endswith("*") else exact
-                table.setdefault(ecosystem, {})[name.removesuffix("*")] = Library(label.replace("_", " "), role)
+                table[ecosystem, name.removesuffix("*")] = Framework(label.replace("_", " "), role)
     return exact, by_prefix
 
 
-def find_library(ecosystem: str, dependency: str) -> Library | None:
-    """Return the library of a dependency, or None if it is not well known."""
+def find_framework(ecosystem: str, dependency: str) -> Framework | None:
+    """Return the framework of a dependency, or None if it is not a well-known framework."""
     exact, by_prefix = _tables()
-    found = exact.get(ecosystem, {}).get(dependency)
-    if found is None:
-        table = by_prefix.get(ecosystem, {})
-        prefixes = [name for name in table if dependency.startswith(name)]
-        found = table[max(prefixes, key=len)] if prefixes else None
-    if found is None and ecosystem == "go":  # "…/v5" is a major version of the same module
-        stem, _, version = dependency.rpartition("/")
-        if stem and version[:1] == "v" and version[1:].isdigit():
-            return find_library(ecosystem, stem)
-    return found
+    if ecosystem == "go":
+        dependency = re.sub(r"/v\d+$", "", dependency)  # a major version of the same module
+    prefixes = [key for key in by_prefix if key[0] == ecosystem and dependency.startswith(key[1])]
+    by_longest_prefix = by_prefix[max(prefixes, key=lambda key: len(key[1]))] if prefixes else None
+    return exact.get((ecosystem, dependency), by_longest_prefix)
 
 
 # ---- facts
 
 MAX_FRAMEWORKS = 10
 """Maximum number of frameworks; this and the following limits keep the architecture section short."""
-MAX_LIBRARIES = 25
 MAX_DEPENDENCIES = 15
 MAX_COMMANDS = 10
 MAX_ENTRY_POINTS = 15
-MAX_FOLDERS = 15
 MAX_LANGUAGES = 8
 
 PROSE_AND_DATA_LANGUAGES = frozenset({"markdown", "json", "yaml", "toml", "text", "code", "html", "make", "dockerfile"})
 """Languages that do not characterize a project, because most projects contain them."""
 
-_COMMAND_PURPOSES = (
-    ("build", re.compile(r"build|compile|bundle|package|dist", re.IGNORECASE)),
-    ("test", re.compile(r"(?:unit-?)?tests?|check|spec", re.IGNORECASE)),
-    ("lint", re.compile(r"lint|types|typecheck|mypy|format|fmt", re.IGNORECASE)),
-    ("run", re.compile(r"start|dev|serve|run|watch", re.IGNORECASE)),
+_COMMAND_PURPOSES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"build|compile|bundle|package|dist",
+        r"(?:unit-?)?tests?|check|spec",
+        r"lint|types|typecheck|mypy|format|fmt",
+        r"start|dev|serve|run|watch",
+    )
 )
 
 _ENTRY_POINT_FILES = (
@@ -130,14 +104,6 @@ class LanguageShare(Struct, frozen=True):
     share: float
 
 
-class Dependency(Struct, frozen=True):
-    """A dependency declared in a manifest."""
-
-    label: str
-    role: str  # "" for libraries that are not well known
-    source: str  # label of the manifest
-
-
 class ProjectCommand(Struct, frozen=True):
     """A command line for a task such as build or test."""
 
@@ -155,22 +121,6 @@ class EntryPoint(Struct, frozen=True):
     exports: tuple[str, ...] = ()  # of a library: the names of its public interface
 
 
-class LayerStats(Struct, frozen=True):
-    """A layer with its number of files and its largest folders."""
-
-    name: str
-    files: int
-    folders: tuple[str, ...]
-
-
-class TopLevelFolder(Struct, frozen=True):
-    """A top-level folder."""
-
-    name: str
-    files: int
-    role: str
-
-
 class ProjectFacts(Struct, frozen=True):
     """Facts about one workspace folder; unknown facts are empty."""
 
@@ -181,13 +131,9 @@ class ProjectFacts(Struct, frozen=True):
     files: int = 0
     lines: int = 0
     languages: tuple[LanguageShare, ...] = ()  # most lines first
-    frameworks: tuple[Dependency, ...] = ()
-    libraries: tuple[Dependency, ...] = ()
+    frameworks: tuple[Framework, ...] = ()
     commands: tuple[ProjectCommand, ...] = ()
-    layers: tuple[LayerStats, ...] = ()  # most files first
     entry_points: tuple[EntryPoint, ...] = ()
-    folders: tuple[TopLevelFolder, ...] = ()  # most files first
-    manifests: tuple[str, ...] = ()  # outermost first
     versions: tuple[str, ...] = ()  # required versions of languages
     dependencies: tuple[str, ...] = ()  # names of the libraries that the program needs at run time
     tree: tuple[TreeFolder, ...] = ()  # main folders, parents before children
@@ -198,7 +144,6 @@ class FileTally(Struct):
 
     files: int
     lines: Counter[str]  # by language
-    layers: Counter[tuple[str, str]]  # (layer, folder) → files
     folders: Counter[tuple[str, str]]  # (folder, language) → files
 
 
@@ -251,27 +196,15 @@ def naming_manifests(
     ) else ProjectManifest()
 
 
-def classify_dependencies(
-    manifests: Sequence[tuple[str, ProjectManifest]],
-) -> tuple[tuple[Dependency, ...], tuple[Dependency, ...]]:
-    """Return frameworks and libraries declared in manifests, outermost first, except in tests and examples."""
-    libraries_by_label: dict[str, Dependency] = {}
-    frameworks_by_label: dict[str, Dependency] = {}
-    unknown_by_label: dict[str, Dependency] = {}
+def project_frameworks(manifests: Sequence[tuple[str, ProjectManifest]]) -> tuple[Framework, ...]:
+    """Return the frameworks among the dependencies, outermost manifests first, except in tests and examples."""
+    by_label: dict[str, Framework] = {}
     for label, manifest in manifests:
-        if is_peripheral(label):
-            continue
-        runtime_count = len(manifest.dependencies)
-        for index, dependency in enumerate((*manifest.dependencies, *manifest.development)):
-            library: Library | None = find_library(manifest.ecosystem, dependency)
-            if library is None:
-                unknown_by_label.setdefault(dependency, Dependency(dependency, "", label))
-            elif library.is_framework and index < runtime_count:
-                frameworks_by_label.setdefault(library.label, Dependency(library.label, library.role, label))
-            else:
-                libraries_by_label.setdefault(library.label, Dependency(library.label, library.role, label))
-    libraries = [*libraries_by_label.values(), *unknown_by_label.values()]
-    return tuple(frameworks_by_label.values())[:MAX_FRAMEWORKS], tuple(libraries)[:MAX_LIBRARIES]
+        for dependency in manifest.dependencies if not is_peripheral(label) else ():
+            framework = find_framework(manifest.ecosystem, dependency)
+            if framework is not None:
+                by_label.setdefault(framework.label, framework)
+    return tuple(by_label.values())[:MAX_FRAMEWORKS]
 
 
 def project_commands(manifests: Sequence[tuple[str, ProjectManifest]]) -> tuple[ProjectCommand, ...]:
@@ -289,13 +222,9 @@ def project_commands(manifests: Sequence[tuple[str, ProjectManifest]]) -> tuple[
 
 def _purpose_rank(name: str) -> tuple[bool, int]:
     """Return the sort key of a command: named by a purpose, beginning with a purpose, others."""
-    for index, (_, pattern) in enumerate(_COMMAND_PURPOSES):
-        if pattern.fullmatch(name):
-            return False, index
-    prefix_rank = next(
-        (index for index, (_, pattern) in enumerate(_COMMAND_PURPOSES) if pattern.match(name)), len(_COMMAND_PURPOSES)
-    )
-    return True, prefix_rank
+    exact = next((i for i, pattern in enumerate(_COMMAND_PURPOSES) if pattern.fullmatch(name)), None)
+    prefix = next((i for i, pattern in enumerate(_COMMAND_PURPOSES) if pattern.match(name)), len(_COMMAND_PURPOSES))
+    return exact is None, prefix if exact is None else exact
 
 
 def entry_points(
@@ -336,41 +265,6 @@ def entry_points(
 def entry_point_kind(name: str) -> str:
     """Return the kind of entry point by file name (relative to the root), or "" if it is not one."""
     return next((what for pattern, what in _ENTRY_POINT_FILES if pattern.fullmatch(name)), "")
-
-
-def layer_stats(counts: Mapping[tuple[str, str], int]) -> tuple[LayerStats, ...]:
-    """Return layers by number of files, tests last, each with its largest folders."""
-    files: Counter[str] = Counter()
-    folders: dict[str, list[tuple[int, str]]] = {}
-    for (layer, folder), count in counts.items():
-        if count > 0:
-            files[layer] += count
-            folders.setdefault(layer, []).append((-count, folder))
-    ordered = sorted(files.items(), key=lambda item: (item[0] == TEST, -item[1], item[0]))
-    return tuple(
-        LayerStats(layer, count, tuple(folder for _, folder in sorted(folders[layer])[:3])) for layer, count in ordered
-    )
-
-
-def top_level_folders(counts: Mapping[tuple[str, str], int]) -> tuple[TopLevelFolder, ...]:
-    """Return the top-level folders by number of files, each with its purpose."""
-    files: Counter[str] = Counter()
-    languages: dict[str, list[tuple[int, str]]] = {}
-    by_language: Counter[tuple[str, str]] = Counter()
-    for (folder, language), count in counts.items():
-        if folder and count > 0:
-            top = folder.partition("/")[0]
-            files[top] += count
-            by_language[top, language] += count
-    for (top, language), count in by_language.items():
-        languages.setdefault(top, []).append((-count, language))
-    ordered = sorted(files.items(), key=lambda item: (-item[1], item[0]))[:MAX_FOLDERS]
-    return tuple(TopLevelFolder(name, count, _folder_role(name, sorted(languages[name]))) for name, count in ordered)
-
-
-def _folder_role(folder: str, languages: Sequence[tuple[int, str]]) -> str:
-    main = next((language for _, language in languages if language != "text"), "")
-    return folder_role(folder) or (f"mostly {main}" if main else "")
 
 
 def main_dependencies(manifests: Sequence[tuple[str, ProjectManifest]]) -> tuple[str, ...]:

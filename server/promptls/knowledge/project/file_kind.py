@@ -113,7 +113,7 @@ for _layer in LAYERS:
             _LAYER_OF_WORD.setdefault(_form, _layer.name)
 
 
-def layer_of(label: str, custom: CustomLayers | None = None, table_only: bool = False) -> str:
+def layer_of(label: str, custom: CustomLayers | None = None) -> str:
     """Return the layer of a path.
 
     Custom words come first, then tests, then the built-in words for folders, then the file's own name ("middleware.py").
@@ -121,14 +121,8 @@ def layer_of(label: str, custom: CustomLayers | None = None, table_only: bool = 
     Args:
         label: The path as shown to users.
         custom: Layers configured by the user.
-        table_only: Compare only the built-in words and plurals with "s" with the segments of the path.
     """
     segments = [segment.lower() for segment in label.replace(":", "/").split("/")]
-    if table_only:
-        for layer in LAYERS:
-            if any(segment in (word, f"{word}s") for word in layer.words for segment in segments):
-                return layer.name
-        return CORE
     stem = segments[-1].partition(".")[0]
     for name, words in (custom or {}).items():
         if any(form in segments or form == stem for word in words for form in _word_forms(word.lower())):

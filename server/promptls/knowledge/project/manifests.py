@@ -1,13 +1,12 @@
 """Manifests of projects: name, description, dependencies, commands and entry points, by file name.
 
-Most formats are decoded as TOML, JSON or INI; of programs, XML and task runners a few fields are matched by regular
-expressions in linear time.  Nothing is executed, resolved or fetched; malformed or oversized data is skipped.  A parser
-may raise ValueError, RecursionError or configparser.Error for malformed text.
+TOML and JSON are decoded; of other formats a few fields are matched by regular expressions in linear time.  Nothing is
+executed, resolved or fetched; malformed or oversized data is skipped.  A parser may raise ValueError or RecursionError
+for malformed text.
 """
 
 from __future__ import annotations
 
-import configparser
 import json
 import posixpath
 import re
@@ -15,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from promptls.util.decode import parse_toml
 from promptls.util.text.display import truncate_words
@@ -25,13 +25,12 @@ TextPairs = tuple[tuple[str, str], ...]
 class ProjectManifest(Struct, frozen=True):
     """Data of one manifest; fields without data are empty."""
 
-    ecosystem: str = ""  # table of libraries.toml that contains its dependencies
+    ecosystem: str = ""  # table of frameworks.toml that contains its dependencies
     name: str = ""
     description: str = ""
     dependencies: tuple[str, ...] = ()  # normalized names: lower case, in Python "-" instead of "_"
     commands: TextPairs = ()  # (purpose or name, command line)
     entry_points: TextPairs = ()  # (kind, path or module as written)
-    development: tuple[str, ...] = ()  # dependencies for development or for extras only
     main_files: tuple[str, ...] = ()  # npm: entry files of the package, as written
     exports: TextPairs = ()  # npm: (subpath, file as written)
     subpath_imports: TextPairs = ()  # npm: ("#name", file as written)
@@ -62,12 +61,6 @@ def clean_line(value: object, max_characters: int) -> str:
     return truncate_words(folded, max_characters)
 
 
-def required_version(language: str, version: object) -> tuple[str, ...]:
-    """Return the required version of a language as a tuple of one text, or () for a value that is not a version."""
-    text = clean_line(version, 40)
-    return (f"{language} {text}",) if re.search(r"\d", text) else ()
-
-
 def get_table(value: object, *keys: str) -> Mapping[str, Any]:
     """Return the table at a path of keys, or an empty one."""
     for key in keys:
@@ -75,97 +68,52 @@ def get_table(value: object, *keys: str) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def only_strings(value: object) -> Iterator[str]:
-    """Yield the strings in a list; nothing for other values."""
-    return (item for item in value if isinstance(item, str)) if isinstance(value, list) else iter(())
+def _versions(**versions: object) -> tuple[str, ...]:
+    """Return the required versions of languages, without values that are not versions."""
+    texts = ((language, clean_line(version, 40)) for language, version in versions.items())
+    return tuple(f"{language} {text}" for language, text in texts if re.search(r"\d", text))
+
+
+def _lower(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name.lower() for name in names)
 
 
 # ---- Python
 
 _PEP508 = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+_PYTHON_TOOLS = {
+    "pytest": ("test", "pytest"),
+    "tox": ("test", "tox"),
+    "ruff": ("lint", "ruff check"),
+    "mypy": ("types", "mypy"),
+    "pyright": ("types", "pyright"),
+}
 
 
-def _requirement_names(requirements: Iterable[str]) -> Iterator[str]:
-    """Yield the names of requirements ("Foo_Bar[x]>=1; python_version<'3'"), normalized as in PEP 503."""
-    for requirement in requirements:
-        found = _PEP508.match(requirement)
-        if found is not None:
-            yield re.sub(r"[-_.]+", "-", found[1]).lower()
+def _requirement_names(requirements: object) -> tuple[str, ...]:
+    """Return the names of requirements ("Foo_Bar[x]>=1; python_version<'3'"), normalized as in PEP 503."""
+    if not isinstance(requirements, list | tuple):
+        return ()
+    names = (match[1] for text in requirements if isinstance(text, str) and (match := _PEP508.match(text)))
+    return tuple(re.sub(r"[-_.]+", "-", name).lower() for name in names)
 
 
 def pyproject(text: str) -> ProjectManifest:
     """Parse pyproject.toml."""
     data = parse_toml(text)
     project, tool, poetry = get_table(data, "project"), get_table(data, "tool"), get_table(data, "tool", "poetry")
-    dependencies = list(only_strings(project.get("dependencies")))
-    dependencies += [name for name in get_table(poetry, "dependencies") if name != "python"]
-    development: list[str] = []
-    for group in (
-        *get_table(project, "optional-dependencies").values(),
-        *get_table(data, "dependency-groups").values(),
-    ):
-        development += only_strings(group)
-    for group in get_table(poetry, "group").values():
-        development += get_table(group, "dependencies")
+    poetry_dependencies = get_table(poetry, "dependencies")
     scripts = {**get_table(poetry, "scripts"), **get_table(project, "scripts"), **get_table(project, "gui-scripts")}
     return ProjectManifest(
         "python",
         project.get("name") or poetry.get("name") or "",
         project.get("description") or poetry.get("description") or "",
-        tuple(_requirement_names(dependencies)),
-        tuple(_python_commands(tool)),
-        tuple((f"command {name}", target) for name, target in scripts.items() if isinstance(target, str)),
-        tuple(_requirement_names(development)),
-        versions=required_version(
-            "Python", project.get("requires-python") or get_table(poetry, "dependencies").get("python")
-        ),
+        _requirement_names(project.get("dependencies"))
+        + _requirement_names([name for name in poetry_dependencies if name != "python"]),
+        tuple(command for name, command in _PYTHON_TOOLS.items() if name in tool),
+        tuple((f"command {name}", target) for name, target in scripts.items()),
+        versions=_versions(Python=project.get("requires-python") or poetry_dependencies.get("python")),
     )
-
-
-_PYTHON_TOOLS = {
-    "pytest": ("test", "pytest"),
-    "tox": ("test", "tox"),
-    "nox": ("test", "nox"),
-    "ruff": ("lint", "ruff check"),
-    "mypy": ("types", "mypy"),
-    "pyright": ("types", "pyright"),
-    "black": ("format", "black ."),
-    "flake8": ("lint", "flake8"),
-    "pylint": ("lint", "pylint"),
-}
-
-
-def _python_commands(tool: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield from (command for name, command in _PYTHON_TOOLS.items() if name in tool)
-    for runner, table in (
-        ("poe", get_table(tool, "poe", "tasks")),
-        ("pdm run", get_table(tool, "pdm", "scripts")),
-        ("hatch run", get_table(tool, "hatch", "envs", "default", "scripts")),
-        ("task", get_table(tool, "taskipy", "tasks")),
-        ("pixi run", get_table(tool, "pixi", "tasks")),
-    ):
-        yield from ((name, f"{runner} {name}") for name in table)
-
-
-def setup_cfg(text: str) -> ProjectManifest:
-    """Parse setup.cfg."""
-    parser = configparser.ConfigParser(interpolation=None, strict=False)
-    parser.read_string(text)
-    scripts = parser.get("options.entry_points", "console_scripts", fallback="").splitlines()
-    pairs = [tuple(map(str.strip, line.split("=", 1))) for line in scripts if "=" in line]
-    return ProjectManifest(
-        "python",
-        parser.get("metadata", "name", fallback=""),
-        parser.get("metadata", "description", fallback=""),
-        tuple(_requirement_names(parser.get("options", "install_requires", fallback="").splitlines())),
-        tuple(_PYTHON_TOOLS[name] for name in ("pytest", "mypy", "flake8") if parser.has_section(_section(name))),
-        tuple((f"command {pair[0]}", pair[1]) for pair in pairs),
-        versions=required_version("Python", parser.get("options", "python_requires", fallback="")),
-    )
-
-
-def _section(tool: str) -> str:
-    return "tool:pytest" if tool == "pytest" else tool
 
 
 _ARGUMENT = re.compile(r"""^[ \t]*(name|description|python_requires)\s*=\s*["']([^"'\n]{1,300})["']""", re.MULTILINE)
@@ -178,60 +126,44 @@ def setup_py(text: str) -> ProjectManifest:
     fields = dict(reversed(_ARGUMENT.findall(text)))
     required = _REQUIRED.search(text)
     names = _requirement_names(_QUOTED.findall(required[1])) if required else ()
-    return ProjectManifest(
-        "python",
-        fields.get("name", ""),
-        fields.get("description", ""),
-        tuple(names),
-        versions=required_version("Python", fields.get("python_requires")),
-    )
+    version = _versions(Python=fields.get("python_requires"))
+    return ProjectManifest("python", fields.get("name", ""), fields.get("description", ""), names, versions=version)
 
 
 def requirements(text: str) -> ProjectManifest:
     """Parse requirements files of pip."""
-    lines = (line for line in text.splitlines() if not line.lstrip().startswith(("#", "-", "http", "git+", ".", "/")))
-    return ProjectManifest("python", dependencies=tuple(_requirement_names(lines)))
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith(("#", "-", "http", "git+", ".", "/"))]
+    return ProjectManifest("python", dependencies=_requirement_names(lines))
 
 
-# ---- JavaScript
+# ---- npm, Cargo, Composer
+
+_MAIN_FILE_KEYS = ("source", "module", "main", "types", "typings")
+_CONDITIONS = ("source", "import", "module", "types", "default", "require", "node")
 
 
 def package_json(text: str) -> ProjectManifest:
     """Parse package.json."""
-    data = decode_json(text)
-    if not isinstance(data, dict):
-        return ProjectManifest()
-    dependencies: list[str] = []
-    for key in ("dependencies", "peerDependencies", "devDependencies", "optionalDependencies"):
-        dependencies += get_table(data, key)
+    data = get_table(decode_json(text))
+    runtime = (*get_table(data, "dependencies"), *get_table(data, "peerDependencies"))
     runner = str(data.get("packageManager", "npm")).partition("@")[0]
     runner = runner if runner in ("npm", "pnpm", "yarn", "bun") else "npm"
     scripts = [name for name in get_table(data, "scripts") if not name.startswith(("pre", "post")) or name == "preview"]
-    binaries = data.get("bin")
     entries = [(f"command {name}", path) for name, path in get_table(data, "bin").items()]
-    entries += [("command", binaries)] if isinstance(binaries, str) else []
-    entries += [(what, data[what]) for what in ("main", "module", "browser") if isinstance(data.get(what), str)]
-    exported = data.get("exports")
-    entries += [("exports", exported)] if isinstance(exported, str) else []
+    entries += [("command" if what == "bin" else what, data.get(what)) for what in ("bin", "main", "module", "exports")]
     return ProjectManifest(
         "npm",
         data.get("name", ""),
         data.get("description", ""),
-        tuple(name.lower() for name in dependencies),
+        _lower((*runtime, *get_table(data, "devDependencies"))),
         tuple((name, f"{runner} run {name}" if name != "test" else f"{runner} test") for name in scripts),
-        tuple((what, path) for what, path in entries if isinstance(path, str)),
+        tuple(entries),
         main_files=tuple(data[key] for key in _MAIN_FILE_KEYS if isinstance(data.get(key), str)),
-        exports=tuple((path, _conditional_target(target)) for path, target in get_table(data, "exports").items()),
-        subpath_imports=tuple(
-            (path, _conditional_target(target)) for path, target in get_table(data, "imports").items()
-        ),
-        versions=required_version("Node", get_table(data, "engines").get("node")),
-        runtime=tuple(name.lower() for key in ("dependencies", "peerDependencies") for name in get_table(data, key)),
+        exports=tuple((path, _conditional_target(value)) for path, value in get_table(data, "exports").items()),
+        subpath_imports=tuple((path, _conditional_target(value)) for path, value in get_table(data, "imports").items()),
+        versions=_versions(Node=get_table(data, "engines").get("node")),
+        runtime=_lower(runtime),
     )
-
-
-_MAIN_FILE_KEYS = ("source", "module", "main", "types", "typings")
-_CONDITIONS = ("source", "import", "module", "types", "default", "require", "node")
 
 
 def _conditional_target(value: object, max_depth: int = 4) -> str:
@@ -245,59 +177,40 @@ def _conditional_target(value: object, max_depth: int = 4) -> str:
     return ""
 
 
-# ---- other structured formats
-
-
 def cargo(text: str) -> ProjectManifest:
     """Parse Cargo.toml."""
     data = parse_toml(text)
     package = get_table(data, "package")
-    dependencies: list[str] = []
-    for table in (data, get_table(data, "workspace")):
-        for key in ("dependencies", "build-dependencies"):
-            dependencies += get_table(table, key)
     bins = data.get("bin")
     entries = [
-        (f"command {binary.get('name', '')}", binary["path"])
+        (f"command {binary.get('name', '')}", binary.get("path"))
         for binary in (bins if isinstance(bins, list) else ())
-        if isinstance(binary, dict) and isinstance(binary.get("path"), str)
+        if isinstance(binary, dict)
     ]
-    commands = (("build", "cargo build"), ("test", "cargo test")) if package or "workspace" in data else ()
     return ProjectManifest(
         "cargo",
         package.get("name", ""),
         package.get("description", ""),
-        tuple(name.lower() for name in dependencies),
-        commands,
+        _lower((*get_table(data, "dependencies"), *get_table(data, "workspace", "dependencies"))),
+        (("build", "cargo build"), ("test", "cargo test")) if package or "workspace" in data else (),
         tuple(entries),
-        tuple(name.lower() for name in get_table(data, "dev-dependencies")),
-        versions=(
-            *required_version("Rust", package.get("rust-version")),
-            *required_version("Rust edition", package.get("edition")),
-        ),
+        versions=_versions(Rust=package.get("rust-version"), **{"Rust edition": package.get("edition")}),
     )
 
 
 def composer(text: str) -> ProjectManifest:
     """Parse composer.json."""
-    data = decode_json(text)
-    if not isinstance(data, dict):
-        return ProjectManifest()
-    binaries = data.get("bin")
+    data = get_table(decode_json(text))
+    required = get_table(data, "require")
+    scripts = [name for name in get_table(data, "scripts") if not name.startswith(("pre-", "post-"))]
     return ProjectManifest(
         "composer",
         data.get("name", ""),
         data.get("description", ""),
-        tuple(name.lower() for name in get_table(data, "require") if "/" in name),
-        tuple(
-            (name, f"composer {name}") for name in get_table(data, "scripts") if not name.startswith(("pre-", "post-"))
-        ),
-        tuple(
-            ("command", path) for path in (only_strings(binaries) if isinstance(binaries, list) else [binaries]) if path
-        ),
-        tuple(name.lower() for name in get_table(data, "require-dev") if "/" in name),
-        versions=required_version("PHP", get_table(data, "require").get("php")),
+        _lower(name for name in required if "/" in name),
+        tuple((name, f"composer {name}") for name in scripts),
         namespaces=tuple(_autoloaded(data)),
+        versions=_versions(PHP=required.get("php")),
     )
 
 
@@ -308,175 +221,7 @@ def _autoloaded(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield from ((prefix, folder) for folder in (folders if isinstance(folders, list) else [folders]))
 
 
-# ---- package managers
-
-_GO_MODULE = re.compile(r"^[ \t]*module[ \t]+\"?([^\s\"]+)", re.MULTILINE)
-_GO_VERSION = re.compile(r"^go[ \t]+(\d[\d.]{0,20})", re.MULTILINE)
-_GO_REQUIRE = re.compile(
-    r"^(?:require[ \t]+|[ \t]+)([\w.-]+\.[\w-]+/\S+|\w[\w.-]*\.\w+/\S*|[\w.-]+\.\w+)[ \t]+v\d([^\n]*)", re.MULTILINE
-)
-
-
-def go_mod(text: str) -> ProjectManifest:
-    """Parse go.mod."""
-    module = _GO_MODULE.search(text)
-    dependencies = [name.lower() for name, rest in _GO_REQUIRE.findall(text) if "// indirect" not in rest]
-    commands = (("build", "go build ./..."), ("test", "go test ./..."), ("lint", "go vet ./..."))
-    version = _GO_VERSION.search(text)
-    versions = required_version("Go", version[1]) if version else ()
-    return ProjectManifest("go", module[1] if module else "", "", tuple(dependencies), commands, versions=versions)
-
-
-_XML_INNER = re.compile(r"<(dependencies|dependencyManagement|build|parent|profiles|plugins|modules)>", re.IGNORECASE)
-_ARTIFACT = re.compile(r"<artifactId>\s*([\w.${}-]{1,120})\s*</artifactId>")
-_MAVEN_NAME = re.compile(r"<name>([^<]{1,200})</name>")
-_MAVEN_DESCRIPTION = re.compile(r"<description>([^<]{1,2000})</description>")
-
-
-def pom(text: str) -> ProjectManifest:
-    """Parse pom.xml."""
-    parent = re.search(r"</parent>", text)
-    own = text[parent.end() :] if parent else text
-    inner = _XML_INNER.search(own)
-    head = own[: inner.start()] if inner else own
-    names = _ARTIFACT.findall(head)
-    title, description_match = _MAVEN_NAME.search(head), _MAVEN_DESCRIPTION.search(head)
-    dependencies = tuple(name.lower() for name in _ARTIFACT.findall(text))
-    return ProjectManifest(
-        "maven",
-        names[0] if names else title[1].strip() if title else "",
-        description_match[1] if description_match else "",
-        dependencies,
-        (("build", "mvn package"), ("test", "mvn test")),
-    )
-
-
-_GRADLE = re.compile(r"""["']([\w.-]{1,100}):([\w.-]{1,100})(?::[^"'\n]{0,100})?["']""")
-_GRADLE_PLUGIN = re.compile(r"""\bid[ (]\s*["']([\w.-]{1,100})["']""")
-_GRADLE_PLUGINS = {
-    "org.springframework.boot": "spring-boot",
-    "io.quarkus": "quarkus-core",
-    "io.ktor.plugin": "ktor-server",
-    "com.android.application": "appcompat",
-}
-_GRADLE_NAME = re.compile(r"""rootProject\.name\s*=\s*["']([^"'\n]{1,100})["']""")
-_GRADLE_MAIN = re.compile(r"""mainClass(?:Name)?(?:\.set\()?\s{0,20}=?\s{0,20}["']([\w.$]{1,200})["']""")
-
-
-def gradle(text: str) -> ProjectManifest:
-    """Parse Gradle build files."""
-    dependencies = [artifact.lower() for _, artifact in _GRADLE.findall(text)]
-    dependencies += [_GRADLE_PLUGINS[name] for name in _GRADLE_PLUGIN.findall(text) if name in _GRADLE_PLUGINS]
-    name_match, main = _GRADLE_NAME.search(text), _GRADLE_MAIN.search(text)
-    commands = (("build", "gradle build"), ("test", "gradle test"))
-    return ProjectManifest(
-        "maven",
-        name_match[1] if name_match else "",
-        "",
-        tuple(dependencies),
-        commands,
-        (("main class", main[1]),) if main else (),
-    )
-
-
-_GEM_FIELD = re.compile(r"""^[ \t]*\w+\.(name|summary|description)\s*=\s*["']([^"'\n]{1,400})["']""", re.MULTILINE)
-_GEM = re.compile(
-    r"""^[ \t]*(?:gem|\w+\.add_(?:runtime_|development_)?dependency)[ (]+["']([\w-]{1,100})["']""", re.MULTILINE
-)
-
-
-def gemspec(text: str) -> ProjectManifest:
-    """Parse *.gemspec."""
-    fields = dict(reversed(_GEM_FIELD.findall(text)))
-    description = fields.get("summary") or fields.get("description", "")
-    return ProjectManifest(
-        "gem", fields.get("name", ""), description, tuple(name.lower() for name in _GEM.findall(text))
-    )
-
-
-def gemfile(text: str) -> ProjectManifest:
-    """Parse Gemfile."""
-    return ProjectManifest("gem", dependencies=tuple(name.lower() for name in _GEM.findall(text)))
-
-
-_NUGET = re.compile(r"""<(?:PackageReference|PackageVersion)\s[^>]{0,50}?Include\s*=\s*"([^"\n]{1,100})\"""")
-_NUGET_SDK = re.compile(r"""<Project\s+Sdk="Microsoft\.NET\.Sdk\.Web\"""")
-_NUGET_NAME = re.compile(r"<(?:PackageId|AssemblyName)>([^<\n]{1,100})<")
-_NUGET_DESCRIPTION = re.compile(r"<Description>([^<]{1,1000})<")
-
-
-def csproj(text: str) -> ProjectManifest:
-    """Parse *.csproj and other .NET project files."""
-    name_match, description_match = _NUGET_NAME.search(text), _NUGET_DESCRIPTION.search(text)
-    dependencies = [name.lower() for name in _NUGET.findall(text)]
-    dependencies += ["microsoft.aspnetcore.app"] if _NUGET_SDK.search(text) else []
-    commands = (("build", "dotnet build"), ("test", "dotnet test"))
-    return ProjectManifest(
-        "nuget",
-        name_match[1] if name_match else "",
-        description_match[1] if description_match else "",
-        tuple(dependencies),
-        commands,
-    )
-
-
-_YAML_TOP = re.compile(r"^(\w+):[ \t]*([^\n#]{0,400})", re.MULTILINE)
-_YAML_KEY = re.compile(r"^  ([\w-]{1,100}):", re.MULTILINE)
-
-
-def pubspec(text: str) -> ProjectManifest:
-    """Parse pubspec.yaml."""
-    parts = re.split(r"^(?=\S)", text, flags=re.MULTILINE)
-    fields = {key: value.strip().strip("'\">|- ") for key, value in _YAML_TOP.findall(text)}
-    listed = [part for part in parts if part.startswith(("dependencies:", "dev_dependencies:"))]
-    dependencies = tuple(name for part in listed for name in _YAML_KEY.findall(part))
-    tool = "flutter" if "flutter" in dependencies else "dart"
-    return ProjectManifest(
-        "pub", fields.get("name", ""), fields.get("description", ""), dependencies, (("test", f"{tool} test"),)
-    )
-
-
-_MIX_APP = re.compile(r"\bapp:\s*:(\w{1,100})")
-_MIX_DESCRIPTION = re.compile(r"""\bdescription:\s*"([^"\n]{1,400})\"""")
-_MIX_DEP = re.compile(r"\{:(\w{1,100}),\s*[\"~><=\[\w]")
-
-
-def mix(text: str) -> ProjectManifest:
-    """Parse mix.exs."""
-    app, description_match = _MIX_APP.search(text), _MIX_DESCRIPTION.search(text)
-    commands = (("build", "mix compile"), ("test", "mix test"))
-    return ProjectManifest(
-        "hex",
-        app[1] if app else "",
-        description_match[1] if description_match else "",
-        tuple(_MIX_DEP.findall(text)),
-        commands,
-    )
-
-
-# ---- task runners
-
-_TARGET = re.compile(r"^([A-Za-z][\w.-]{0,40})[ \t]*:(?!=)", re.MULTILINE)
-
-
-def makefile(text: str) -> ProjectManifest:
-    """Parse Makefile."""
-    names = [name for name in dict.fromkeys(_TARGET.findall(text)) if "." not in name]
-    return ProjectManifest(commands=tuple((name, f"make {name}") for name in names))
-
-
-_CMAKE = re.compile(r"^[ \t]*project\s*\(\s*([\w.+-]{1,100})", re.MULTILINE | re.IGNORECASE)
-_CMAKE_DESCRIPTION = re.compile(r"""\bDESCRIPTION\s+"([^"\n]{1,400})\"""")
-
-
-def cmake(text: str) -> ProjectManifest:
-    """Parse CMakeLists.txt."""
-    name_match, description_match = _CMAKE.search(text), _CMAKE_DESCRIPTION.search(text)
-    commands = (("build", "cmake -B build && cmake --build build"),) if name_match else ()
-    return ProjectManifest(
-        "", name_match[1] if name_match else "", description_match[1] if description_match else "", (), commands
-    )
-
+# ---- formats matched by regular expressions
 
 MAX_CHARACTERS = 300_000
 """Maximum length of a manifest; longer files are generated."""
@@ -490,6 +235,108 @@ MAX_VERSIONS = 4
 """Maximum number of required versions kept of a manifest."""
 
 ManifestParser = Callable[[str], ProjectManifest]
+
+
+def pattern_parser(
+    ecosystem: str, dependency: str = "", name: str = "", description: str = "", commands: TextPairs = ()
+) -> ManifestParser:
+    """Return a parser that matches fields by regular expressions; the first group is the value, "" for no such field."""
+    dependency_pattern, *field_patterns = (
+        re.compile(pattern or r"(?!)()", re.MULTILINE) for pattern in (dependency, name, description)
+    )
+
+    def parse(text: str) -> ProjectManifest:
+        title, about = (match[1].strip() if (match := pattern.search(text)) else "" for pattern in field_patterns)
+        return ProjectManifest(ecosystem, title, about, _lower(dependency_pattern.findall(text)), commands)
+
+    return parse
+
+
+_GO_VERSION = re.compile(r"^go[ \t]+(\d[\d.]{0,20})", re.MULTILINE)
+_GO_MOD = pattern_parser(
+    "go",
+    r"^(?:require[ \t]+|[ \t]+)([\w-][\w.-]*\.\w[^\s/]*(?:/\S*)?)[ \t]+v\d(?![^\n]*// indirect)",
+    r"^[ \t]*module[ \t]+\"?([^\s\"]+)",
+    commands=(("build", "go build ./..."), ("test", "go test ./..."), ("lint", "go vet ./...")),
+)
+
+
+def go_mod(text: str) -> ProjectManifest:
+    """Parse go.mod."""
+    version = _GO_VERSION.search(text)
+    return replace(_GO_MOD(text), versions=_versions(Go=version[1] if version else ""))
+
+
+_MAVEN_NAME = re.compile(r"<artifactId>\s*([\w.${}-]{1,120})\s*</artifactId>")
+_POM = pattern_parser(
+    "maven",
+    _MAVEN_NAME.pattern,
+    description=r"<description>([^<]{1,2000})</description>",
+    commands=(("build", "mvn package"), ("test", "mvn test")),
+)
+
+
+def pom(text: str) -> ProjectManifest:
+    """Parse pom.xml."""
+    _, _, after_parent = text.rpartition("</parent>")
+    name = _MAVEN_NAME.search(after_parent)
+    return replace(_POM(text), name=name[1] if name else "")
+
+
+_YAML_TOP = re.compile(r"^(\w+):[ \t]*([^\n#]{0,400})", re.MULTILINE)
+_YAML_KEY = re.compile(r"^  ([\w-]{1,100}):", re.MULTILINE)
+
+
+def pubspec(text: str) -> ProjectManifest:
+    """Parse pubspec.yaml."""
+    fields = {key: value.strip().strip("'\">|- ") for key, value in _YAML_TOP.findall(text)}
+    parts = re.split(r"^(?=\S)", text, flags=re.MULTILINE)
+    names = tuple(name for part in parts if part.startswith("dependencies:") for name in _YAML_KEY.findall(part))
+    tool = "flutter" if "flutter" in names else "dart"
+    commands = (("test", f"{tool} test"),)
+    return ProjectManifest("pub", fields.get("name", ""), fields.get("description", ""), names, commands)
+
+
+_TARGET = re.compile(r"^([A-Za-z][\w-]{0,40})[ \t]*:(?!=)", re.MULTILINE)
+
+
+def makefile(text: str) -> ProjectManifest:
+    """Parse Makefile."""
+    return ProjectManifest(commands=tuple((name, f"make {name}") for name in dict.fromkeys(_TARGET.findall(text))))
+
+
+_GRADLE = pattern_parser(
+    "maven",
+    r"""["'][\w.-]{1,100}:([\w.-]{1,100})(?::[^"'\n]{0,100})?["']""",
+    r"""rootProject\.name\s*=\s*["']([^"'\n]{1,100})["']""",
+    commands=(("build", "gradle build"), ("test", "gradle test")),
+)
+_GEM = pattern_parser(
+    "gem",
+    r"""^[ \t]*(?:gem|\w+\.add_(?:runtime_)?dependency)[ (]+["']([\w-]{1,100})["']""",
+    r"""^[ \t]*\w+\.name\s*=\s*["']([^"'\n]{1,400})["']""",
+    r"""^[ \t]*\w+\.summary\s*=\s*["']([^"'\n]{1,400})["']""",
+)
+_DOTNET = pattern_parser(
+    "nuget",
+    r"""<(?:Package(?:Reference|Version)\s[^>]{0,50}?Include\s*=\s*"|Project\s+Sdk="(?=Microsoft\.NET\.Sdk\.Web"))([^"\n]{1,100})\"""",
+    r"<(?:PackageId|AssemblyName)>([^<\n]{1,100})<",
+    r"<Description>([^<]{1,1000})<",
+    (("build", "dotnet build"), ("test", "dotnet test")),
+)
+_MIX = pattern_parser(
+    "hex",
+    r"\{:(\w{1,100}),\s*[\"~><=\[\w]",
+    r"\bapp:\s*:(\w{1,100})",
+    r"""\bdescription:\s*"([^"\n]{1,400})\"""",
+    (("build", "mix compile"), ("test", "mix test")),
+)
+_CMAKE = pattern_parser(
+    "",
+    name=r"(?i)^[ \t]*project\s*\(\s*([\w.+-]{1,100})",
+    description=r"""\bDESCRIPTION\s+"([^"\n]{1,400})\"""",
+    commands=(("build", "cmake -B build && cmake --build build"),),
+)
 
 
 def parser_for(name: str) -> ManifestParser | None:
@@ -507,25 +354,26 @@ def parse_manifest(name: str, text: str) -> ProjectManifest:
         return ProjectManifest()
     try:
         found = reader(text)
-    except (ValueError, RecursionError, configparser.Error):  # errors of TOML and JSON are ValueErrors
+    except (ValueError, RecursionError):  # errors of TOML and JSON are ValueErrors
         return ProjectManifest()
-    return ProjectManifest(
-        found.ecosystem,
-        clean_line(found.name, 100),
-        clean_line(found.description, 400),
-        _clean_names(found.dependencies),
-        tuple(dict.fromkeys((clean_line(n, 60), clean_line(c, 160)) for n, c in found.commands if c))[:MAX_COMMANDS],
-        tuple(dict.fromkeys((clean_line(n, 60), clean_line(t, 160)) for n, t in found.entry_points if t))[
-            :MAX_ENTRY_POINTS
-        ],
-        _clean_names(found.development),
-        found.main_files,
-        _only_text_pairs(found.exports),
-        _only_text_pairs(found.subpath_imports),
-        _only_text_pairs(found.namespaces),
-        versions=tuple(version for version in found.versions if version)[:MAX_VERSIONS],
+    return replace(
+        found,
+        name=clean_line(found.name, 100),
+        description=clean_line(found.description, 400),
+        dependencies=_clean_names(found.dependencies),
+        commands=_clean_pairs(found.commands)[:MAX_COMMANDS],
+        entry_points=_clean_pairs(found.entry_points)[:MAX_ENTRY_POINTS],
+        exports=_only_text_pairs(found.exports),
+        subpath_imports=_only_text_pairs(found.subpath_imports),
+        namespaces=_only_text_pairs(found.namespaces),
+        versions=found.versions[:MAX_VERSIONS],
         runtime=None if found.runtime is None else _clean_names(found.runtime),
     )
+
+
+def _clean_pairs(pairs: TextPairs) -> TextPairs:
+    cleaned = ((clean_line(name, 60), clean_line(value, 160)) for name, value in pairs)
+    return tuple(dict.fromkeys(pair for pair in cleaned if pair[1]))
 
 
 def _only_text_pairs(pairs: TextPairs) -> TextPairs:
@@ -539,27 +387,24 @@ def _clean_names(dependencies: tuple[str, ...]) -> tuple[str, ...]:
 
 MANIFEST_PARSERS: dict[str, ManifestParser] = {
     "pyproject.toml": pyproject,
-    "setup.cfg": setup_cfg,
     "setup.py": setup_py,
     "requirements*.txt": requirements,
     "package.json": package_json,
     "cargo.toml": cargo,
     "go.mod": go_mod,
     "pom.xml": pom,
-    "build.gradle": gradle,
-    "build.gradle.kts": gradle,
-    "settings.gradle": gradle,
-    "settings.gradle.kts": gradle,
+    "build.gradle": _GRADLE,
+    "build.gradle.kts": _GRADLE,
+    "settings.gradle": _GRADLE,
+    "settings.gradle.kts": _GRADLE,
     "composer.json": composer,
-    "gemfile": gemfile,
-    "*.gemspec": gemspec,
-    "*.csproj": csproj,
-    "*.fsproj": csproj,
-    "*.vbproj": csproj,
+    "gemfile": _GEM,
+    "*.gemspec": _GEM,
+    "*.csproj": _DOTNET,
+    "*.fsproj": _DOTNET,
     "pubspec.yaml": pubspec,
-    "mix.exs": mix,
+    "mix.exs": _MIX,
     "makefile": makefile,
-    "gnumakefile": makefile,
-    "cmakelists.txt": cmake,
+    "cmakelists.txt": _CMAKE,
 }
 """Parser by lower-case file name, or by "*" and the extension."""

@@ -18,23 +18,20 @@ from msgspec import Struct
 
 from promptls.index import Change, Derived, Snapshot, SourceReader, file_stat, split_lines
 from promptls.knowledge.project.facts import (
-    PROSE_AND_DATA_LANGUAGES,
     EntryPoint,
     FileTally,
     ProjectFacts,
-    classify_dependencies,
     entry_point_kind,
     entry_points,
     language_shares,
-    layer_stats,
     main_dependencies,
     naming_manifests,
     outermost,
     project_commands,
+    project_frameworks,
     required_versions,
-    top_level_folders,
 )
-from promptls.knowledge.project.file_kind import is_peripheral, layer_of
+from promptls.knowledge.project.file_kind import is_peripheral
 from promptls.knowledge.project.folder_tree import folder_tree
 from promptls.knowledge.project.manifests import ProjectManifest, parse_manifest, parser_for
 from promptls.knowledge.project.readme import ReadmeOpening, is_readme, read_opening, readme_order
@@ -159,7 +156,7 @@ class _RootState:
 
     def __init__(self, root: Root) -> None:
         self.root = root
-        self.tally = FileTally(0, Counter(), Counter(), Counter())
+        self.tally = FileTally(0, Counter(), Counter())
         self.names: set[str] = set()
         self.manifests: set[str] = set()
         self.readmes: set[str] = set()
@@ -293,8 +290,6 @@ def _update_tally(tally: FileTally, entry: FileEntry, sign: int) -> None:
     language = outline.language if outline is not None else "text"
     if outline is not None:
         tally.lines[language] += sign * outline.lines
-        if language not in PROSE_AND_DATA_LANGUAGES:
-            tally.layers[layer_of(entry.name), folder] += sign
     tally.folders[folder, language] += sign
 
 
@@ -310,7 +305,6 @@ def _build_facts(sources: SourceReader, state: _RootState) -> ProjectFacts:
     opening = next((parsed[name].opening for name in readmes if name in parsed), None) or ReadmeOpening("", "")
     guarded = [name for name in scripts if name in parsed and parsed[name].has_main_guard]
     project, main_part = naming_manifests(manifests, state.names)
-    frameworks, libraries = classify_dependencies(manifests)
     interfaces = library_interfaces(sources.snapshot, state.root, state.index_files)
     docs = package_docs(sources.snapshot, state.root, state.index_files)
     package_doc = docs.get("", "") or next((docs.get(posixpath.dirname(one.target), "") for one in interfaces), "")
@@ -322,13 +316,9 @@ def _build_facts(sources: SourceReader, state: _RootState) -> ProjectFacts:
         files=state.tally.files,
         lines=sum(n for n in state.tally.lines.values() if n > 0),
         languages=language_shares(state.tally.lines),
-        frameworks=frameworks,
-        libraries=libraries,
+        frameworks=project_frameworks(manifests),
         commands=project_commands(manifests),
-        layers=layer_stats(state.tally.layers),
         entry_points=(*entry_points(manifests, state.entry_files, guarded, state.names), *interfaces),
-        folders=top_level_folders(state.tally.folders),
-        manifests=tuple(name for name, _ in manifests),
         versions=required_versions(manifests),
         dependencies=main_dependencies(manifests),
         tree=folder_tree(state.tally.folders, state.names, docs),

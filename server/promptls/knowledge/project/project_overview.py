@@ -6,11 +6,10 @@ Unknown facts are omitted, without empty lines or headings.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 from promptls.index import Snapshot, SourceReader, split_lines
 from promptls.knowledge.project.facts import EntryPoint, LanguageShare, ProjectCommand, ProjectFacts, outermost
-from promptls.knowledge.project.file_kind import layer_of
 from promptls.knowledge.project.folder_tree import TreeFolder
 from promptls.knowledge.project.readme import is_readme, read_purpose, read_summary, readme_order
 from promptls.model import Root, SectionEntry
@@ -22,43 +21,20 @@ MAX_ROOTS = 4
 _BUILD_FOLDER = re.compile(r"(?:^|/)(?:dist|build|out|output|es\d*|esm\d*|cjs|umd|lib-\w+)/")
 MAX_EXPORTS = 24
 """Maximum number of names listed for the public interface of a library."""
-MAX_OVERVIEW_COMMANDS = 5
-"""Maximum number of commands in an overview of the project."""
-_LEADING_FACT = {
-    "testing": "commands",
-    "deployment": "commands",
-    "configuration": "commands",
-    "database": "libraries",
-    "authentication": "libraries",
-    "implementation": "entries",
-    "feature": "layers",
-    "api": "entries",
-    "frontend": "libraries",
-    "backend": "entries",
-}
-"""Question category or type → the fact shown first after the summary."""
+MAX_SHOWN_COMMANDS = 5
+"""Maximum number of commands in the section."""
 
 
-def architecture_entries(
-    facts: Sequence[ProjectFacts], types: Collection[str] = (), files: Sequence[str] = ()
-) -> tuple[SectionEntry, ...]:
-    """Return the prompt entries for project facts, most important first.
+def project_entries(facts: Sequence[ProjectFacts], files: Sequence[str] = ()) -> tuple[SectionEntry, ...]:
+    """Return the prompt entries for project facts: summary, folder tree, entry points, dependencies, commands.
 
     Args:
         facts: Facts of each workspace folder.
-        types: Categories and types of the question, which determine the order of facts.
         files: Absolute paths of the active files, most important first; their workspace folders come first.
     """
-    ordered = sorted(facts, key=lambda root_facts: _root_order(root_facts, files))[:MAX_ROOTS]
-    with_label = len(facts) > 1
-    return tuple(entry for root_facts in ordered for entry in _root_entries(root_facts, types, files, with_label))
-
-
-def project_entries(facts: Sequence[ProjectFacts]) -> tuple[SectionEntry, ...]:
-    """Return the prompt entries for a question about the whole project: manifest facts, folder tree, entry points."""
     entries: list[SectionEntry] = []
-    for root_facts in sorted(facts, key=lambda one: -one.files)[:MAX_ROOTS]:
-        commands = [_command_text(command) for command in root_facts.commands[:MAX_OVERVIEW_COMMANDS]]
+    for root_facts in sorted(facts, key=lambda one: (_root_order(one, files), -one.files))[:MAX_ROOTS]:
+        commands = [_command_text(command) for command in root_facts.commands[:MAX_SHOWN_COMMANDS]]
         texts = (
             _summary(root_facts),
             "\n".join(["Main folders:", *map(_tree_line, root_facts.tree)]) if root_facts.tree else "",
@@ -72,11 +48,16 @@ def project_entries(facts: Sequence[ProjectFacts]) -> tuple[SectionEntry, ...]:
     return tuple(entries)
 
 
+def _root_order(facts: ProjectFacts, files: Sequence[str]) -> int:
+    base = facts.root.rstrip("/") + "/"
+    return next((i for i, path in enumerate(files) if path.startswith(base)), len(files))
+
+
 def _tree_line(folder: TreeFolder) -> str:
     what = f"{'  ' * folder.depth}- {folder.path or '.'}/ ({plural(folder.files, 'file')})"
-    details = [folder.purpose, ", ".join(folder.names)]
-    details += [f"{folder.omitted} more folders"] if folder.omitted else []
-    return _with_detail(what, "; ".join(filter(None, details)))
+    details = [folder.purpose, ", ".join(folder.names), f"{folder.omitted} more folders" if folder.omitted else ""]
+    about = "; ".join(filter(None, details))
+    return f"{what}: {about}" if about else what
 
 
 def _is_built(entry: EntryPoint) -> bool:
@@ -98,36 +79,6 @@ def _command_text(command: ProjectCommand) -> str:
     return command.command_line if is_named else f"{command.name}: {command.command_line}"
 
 
-def _root_order(facts: ProjectFacts, files: Sequence[str]) -> int:
-    return next((i for i, path in enumerate(files) if _contains(facts, path)), len(files))
-
-
-def _contains(facts: ProjectFacts, path: str) -> bool:
-    return path.startswith(facts.root.rstrip("/") + "/")
-
-
-def _root_entries(
-    facts: ProjectFacts, types: Collection[str], files: Sequence[str], with_label: bool
-) -> list[SectionEntry]:
-    texts = {
-        "head": _summary(facts),
-        "entries": _bullet_list("Entry points", [_entry_point_text(e) for e in facts.entry_points]),
-        "layers": _layer_list(facts, files),
-        "folders": _bullet_list(
-            "Folders", [_with_detail(f"{o.name}/ ({plural(o.files, 'file')})", o.role) for o in facts.folders]
-        ),
-        "commands": _bullet_list(
-            "Commands",
-            [_command_text(command) for command in facts.commands],
-        ),
-        "libraries": _library_list(facts),
-    }
-    leading = [_LEADING_FACT[type] for type in types if type in _LEADING_FACT]
-    order = dict.fromkeys(["head", *leading, *texts])
-    source = f"{SOURCE} {facts.label}" if with_label else SOURCE
-    return [SectionEntry(texts[key], source, round(1.0 - 0.05 * i, 2)) for i, key in enumerate(order) if texts[key]]
-
-
 def _summary(facts: ProjectFacts) -> str:
     name = facts.name or facts.label
     lines = [f"{name}: {facts.description}" if facts.description else f"Project {name}"]
@@ -145,49 +96,15 @@ def _format_share(language: LanguageShare) -> str:
     return f"{language.name} {100 * language.share:.0f} %" if language.share >= 0.005 else language.name
 
 
-def _layer_list(facts: ProjectFacts, files: Sequence[str]) -> str:
-    if len(facts.layers) < 2:
-        return ""
-    lines = [
-        _with_detail(f"{layer.name} ({plural(layer.files, 'file')})", ", ".join(f"{o}/" for o in layer.folders if o))
-        for layer in facts.layers
-    ]
-    base = facts.root.rstrip("/") + "/"
-    active = [path[len(base) :] for path in files if _contains(facts, path)][:5]
-    lines += [f"in play: {name} is of layer {layer_of(name)}" for name in active]
-    return _bullet_list("Layers", lines)
-
-
-def _library_list(facts: ProjectFacts) -> str:
-    by_role: dict[str, list[str]] = {}
-    for used in facts.libraries:
-        by_role.setdefault(used.role, []).append(used.label)
-    others = by_role.pop("", [])
-    lines = [f"{role}: {', '.join(labels)}" for role, labels in by_role.items()]
-    return _bullet_list("Libraries", lines + ([f"others: {', '.join(others)}"] if others else []))
-
-
 def _bullet_list(title: str, lines: Sequence[str]) -> str:
     return f"{title}:\n" + "\n".join(f"- {line}" for line in lines) if lines else ""
 
 
-def _with_detail(what: str, about: str) -> str:
-    return f"{what}: {about}" if about else what
-
-
 # ---- overview
 
-OVERVIEW_WORDS = (
-    "overview",
-    "architecture",
-    "structure",
-    "stack",
-    "codebase",
-    "project",
-    "scaffold",
-    "how does the app work",
+_OVERVIEW_WORDS = re.compile(
+    r"\b(?:overview|architecture|structure|stack|codebase|project|scaffold|how does the app work)\b", re.IGNORECASE
 )
-"""Words of questions about the project as a whole."""
 
 README_CHARACTERS = 900
 """Maximum number of characters quoted from a readme: its first paragraphs."""
@@ -198,15 +115,14 @@ MAX_GUIDES = 2
 """Maximum number of design documents in an overview."""
 
 _GUIDES = re.compile(
-    r"(?:docs?/)?(?:\w+/)?(?:architecture|design|overview)\.(?:md|rst|txt|adoc)",
+    r"(?:docs?/)?(?:\w+/)?(?:architecture|design|overview)\.(?:md|rst|txt)",
     re.IGNORECASE,
 )
-_WORD_PATTERNS = {word: re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE) for word in OVERVIEW_WORDS}
 
 
 def is_overview_question(question: str) -> bool:
-    """Return true if a question contains one of `OVERVIEW_WORDS` as a whole word."""
-    return any(pattern.search(question) for pattern in _WORD_PATTERNS.values())
+    """Return true if a question contains a word of questions about the project as a whole."""
+    return _OVERVIEW_WORDS.search(question) is not None
 
 
 def overview_entries(sources: SourceReader, facts: Sequence[ProjectFacts] = ()) -> tuple[SectionEntry, ...]:
@@ -219,7 +135,7 @@ def overview_entries(sources: SourceReader, facts: Sequence[ProjectFacts] = ()) 
         names = _candidate_names(sources.snapshot, root)
         readmes = sorted(filter(_README_PLACE.fullmatch, filter(is_readme, names)), key=readme_order)
         entries += _entries(sources, root, readmes[0], read_purpose, README_CHARACTERS) if readmes else []
-        entries += architecture_entries([facts_of_root for facts_of_root in facts if facts_of_root.root == root.path])
+        entries += project_entries([root_facts for root_facts in facts if root_facts.root == root.path])
         for name in outermost(n for n in names if _GUIDES.fullmatch(n))[:MAX_GUIDES]:
             entries += _entries(sources, root, name, read_summary, GUIDE_CHARACTERS)
     return tuple(entries)

@@ -1,6 +1,6 @@
 """Readme parsing: splits readmes and guides into sections by headings, without badges, banners and comments.
 
-Supports Markdown, reStructuredText and AsciiDoc.  Pure functions of text.
+Supports Markdown and reStructuredText.  Pure functions of text.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ MIN_WORDS = 4
 MAX_PARAGRAPHS, MAX_LIST_ITEMS = 3, 8
 """Maximum number of paragraphs about the purpose of a project, and of items of one list."""
 _README = re.compile(
-    r"readme(?P<locale>[._-][a-z]{2,3}(?:[_-][a-z]{2,4})?)??(?P<extension>\.(?:md|markdown|mdx|rst|txt|adoc|asciidoc|org))?",
+    r"readme(?P<locale>[._-][a-z]{2,3}(?:[_-][a-z]{2,4})?)??(?P<extension>\.(?:md|markdown|mdx|rst|txt))?",
     re.IGNORECASE,
 )
-_EXTENSIONS = ("md", "markdown", "mdx", "rst", "adoc", "asciidoc", "org", "", "txt")
+_EXTENSIONS = ("md", "markdown", "mdx", "rst", "", "txt")
 """Extensions of readmes, the preferred one first."""
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
 _UNDERLINE = re.compile(r"(=|-|~){3,}[ \t]*")
@@ -36,18 +36,6 @@ _LINKED_IMAGE = re.compile(
     r"\[?!\[[^\]]{0,200}\](?:\([^)]{0,500}\)|\[[^\]]{0,200}\])(?:\]\([^)]{0,500}\)|\]\[[^\]]{0,200}\])?"
 )
 _HTML_HEADING = re.compile(r"^[ \t]*<h([1-6])\b[^<>]{0,500}>(.{0,500}?)</h\1>", re.DOTALL | re.MULTILINE | re.I)
-_ASCIIDOC = re.compile(r"\s*=[ \t]+\w")
-_TO_MARKDOWN = tuple(
-    (re.compile(pattern, re.MULTILINE), replacement)
-    for pattern, replacement in (
-        (r"^(={1,6})(?=[ \t]+\w)", lambda found: "#" * len(found[1])),
-        (r"^(?:-{4,}|\.{4,}|\+{4,})[ \t]*$", "```"),
-        (r"^\[[^\]\n]{0,200}\][ \t]*$", ""),
-        (r"image::?[^\s\[]{1,500}\[[^\]\n]{0,500}\]", ""),
-        (r"(?:link:)?(https?://[^\s\[]{1,500})\[([^\]\n]{1,300})\]", r"[\2](\1)"),
-    )
-)
-"""Substitutions from AsciiDoc to Markdown."""
 _LINK = re.compile(
     r"\[([^\]\n]{1,300})\](?:\([^)\n]{0,500}\)|\[[^\]\n]{0,200}\])|`([^`<\n]{1,300}?) ?<[^>\n]{1,500}>`__?"
 )
@@ -127,14 +115,14 @@ def is_readme(name: str) -> bool:
 def readme_order(name: str) -> tuple[int, bool, bool, int, str]:
     """Return the sort key of a readme: outermost first, then without a language in the name, then by format."""
     match = _README.fullmatch(name.rsplit("/", 1)[-1])
-    locale = (match["locale"] or "")[1:].lower() if match is not None else ""
-    extension = (match["extension"] or "")[1:].lower() if match is not None else ""
-    preference = _EXTENSIONS.index(extension) if extension in _EXTENSIONS else len(_EXTENSIONS)
+    locale, extension = match.group("locale", "extension") if match is not None else ("", "")
+    locale = (locale or "")[1:].lower()
+    preference = _EXTENSIONS.index((extension or "")[1:].lower())
     return name.count("/"), bool(locale), not locale.startswith("en"), preference, name
 
 
 def split_document(text: str) -> tuple[DocumentSection, ...]:
-    """Split a text in Markdown, reStructuredText or AsciiDoc at headings outside of fenced blocks."""
+    """Split a text in Markdown or reStructuredText at headings outside of fenced blocks."""
     sections: list[DocumentSection] = []
     title, level, lines, fence = "", 0, list[str](), ""
     for line in _normalize_markup(_COMMENT.sub("", text[:MAX_CHARACTERS])).split("\n"):
@@ -156,10 +144,7 @@ def split_document(text: str) -> tuple[DocumentSection, ...]:
 
 
 def _normalize_markup(text: str) -> str:
-    """Convert AsciiDoc and the first HTML headings to Markdown, and remove multi-line images."""
-    if _ASCIIDOC.match(text):
-        for pattern, replacement in _TO_MARKDOWN:
-            text = pattern.sub(replacement, text)
+    """Convert the first HTML headings to Markdown, and remove multi-line images."""
     text = _LINKED_IMAGE.sub(lambda found: "" if "\n" in found[0] else found[0], text)
     head, fence, rest = text.partition("\n```")
     return (
