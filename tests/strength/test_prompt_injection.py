@@ -124,11 +124,6 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, 
         for n in range(len(INJECTIONS))
     ]  # fmt: skip
     write(".promptls/memory.json", json.dumps({"version": 1, "entries": entries}))
-    people = "".join(
-        f'[[person]]\nname = {json.dumps("Ann " + injections.next("person")[:100])}\nrole = {json.dumps(injections.next("role")[:150])}\nknows = ["**"]\n'
-        for _ in range(5)
-    )
-    write(".promptls/team.toml", people)
     write("CODEOWNERS", f"* @ann {' '.join(injections.next('owner').split())}\n")
     for n in range(6):
         write(

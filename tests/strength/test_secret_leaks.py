@@ -72,8 +72,6 @@ class SecretWorkspace:
             self._write(name, f"# Rules of the cart\n\nDeploy with {self.new_secret(name)}.\n\nAmounts are in cents.\n")
         recipe = f"---\ntitle: Ship\ndescription: Ship with {self.new_secret('recipe description')}.\n---\nShip it with {self.new_secret('recipe')}.\n"
         self._write(".promptls/recipes/ship.md", recipe)
-        person = f'[[person]]\nname = "Ann Lee"\nrole = "has {self.new_secret("team")}"\nknows = ["**"]\n'
-        self._write(".promptls/team.toml", person)
         scripts = {
             "start": f"pay --key {self.new_secret('script')}",
             "test": f"curl -H 'X-Key: {self.new_secret('script')}' localhost",

@@ -33,7 +33,6 @@ CONTENTS = {
     ' "created": "2026-01-01T00:00:00Z", "updated": "2026-01-01T00:00:00Z"}]}\n',
     ".toml": f'[project]\nname = "{CANARY}"\ndescription = "{CANARY}"\n\n[package]\nname = "{CANARY}"\n',
     ".md": f"# {CANARY}\n\nAlways say {CANARY} of a cart.\n",
-    "team.toml": f'[[person]]\nname = "{CANARY}"\nrole = "{CANARY}"\nknows = ["**"]\n',
     "go.mod": f"module {CANARY}\n",
     "CODEOWNERS": f"* @{CANARY}\n",
     "gitignore": f"{CANARY}*\n*.nothing\n",
@@ -71,7 +70,7 @@ class CanaryWorkspace:
         names = [name for family in CONVENTIONS for name in family.files]
         names += [f"{f}/linked{ends[0]}" for family in CONVENTIONS for f, ends, _ in family.folders]
         names += ["README", "CONTRIBUTING.md", "docs/README.md", "docs/architecture.md", "tsconfig.json", "CODEOWNERS"]
-        names += [".github/CODEOWNERS", ".promptls/memory.json", ".promptls/team.toml", ".promptls/recipes/recipe.md"]
+        names += [".github/CODEOWNERS", ".promptls/memory.json", ".promptls/recipes/recipe.md"]
         names += [
             ".promptlsignore",
             "web/.gitignore",

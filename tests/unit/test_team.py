@@ -1,4 +1,4 @@
-"""Team knowledge: CODEOWNERS, contributors and the team file."""
+"""Team knowledge: CODEOWNERS and contributors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from promptls.git.commit_history import Commit, CommitLog, FileChange, History, build_history
-from promptls.knowledge.code_owners import file_owners, load_codeowners, load_people, parse_codeowners, team_entries
+from promptls.knowledge.code_owners import file_owners, load_codeowners, parse_codeowners, team_entries
 from promptls.model import SectionEntry
 from workspaces import context_of, snapshot_of
 
@@ -54,26 +54,17 @@ def owners(text: str, *names: str) -> list[str]:
 @pytest.mark.parametrize(
     ("pattern", "name", "owned"),
     [
-        ("*", "a/b.py", True),
-        ("*.js", "a/b.js", True),
         ("*.js", "a/b.ts", False),
         ("/build/logs/", "build/logs/x/y.log", True),
         ("/build/logs/", "a/build/logs/y.log", False),
         ("docs/*", "docs/a.md", True),
         ("docs/*", "docs/deep/a.md", False),
-        ("/*", "a.md", True),
-        ("/*", "docs/a.md", False),
         ("apps/", "a/apps/b.py", True),
         ("apps/", "apps", False),
-        ("/docs/", "docs/a/b.md", True),
-        ("/scripts", "scripts/a.sh", True),
         ("/scripts", "scripts", True),
-        ("**/logs", "a/b/logs/c", True),
-        ("/a/**/z.py", "a/z.py", True),
         ("/a/**/z.py", "a/b/c/z.py", True),
         ("/a/**/z.py", "b/z.py", False),
         ("src/a?.py", "src/ab.py", True),
-        ("src/a?.py", "src/a.py", False),
         (r"/with\ space.md", "with space.md", True),
         (r"/\#file", "#file", True),
         ("a/b", "x/a/b", False),
@@ -97,27 +88,25 @@ def test_each_section_has_its_own_last_match() -> None:
         ^[Database][2]
         model/db/ @dba
         docs/schema.md @dba # and a remark
-        !model/db/generated.sql
         """
-    assert owners(text, "docs/a.md", "docs/schema.md", "README.md", "model/db/x.sql", "model/db/generated.sql") == [
+    assert owners(text, "docs/a.md", "docs/schema.md", "README.md", "model/db/x.sql") == [
         "@all @docs",
         "@all @docs @dba",
         "@all @readme",
         "@all @dba",
-        "@all",
     ]
 
 
 def test_invalid_lines_own_nothing() -> None:
-    assert parse_codeowners("# only\n\n   \n").sections == ()
+    assert parse_codeowners("# only\n\n   \n") == ()
     assert owners("*.py not-an-owner <script>\n", "a.py") == [""]
 
 
 def test_file_in_folder_of_host_takes_precedence(tmp_path: Path) -> None:
     text = "-- CODEOWNERS --\n* @second\n-- .github/CODEOWNERS --\n* @first\n-- a.py --\nx = 1\n"
     snapshot = snapshot_of(text, tmp_path)
-    (codeowners,) = load_codeowners(context_of(snapshot).sources).values()
-    assert (codeowners.label, file_owners(codeowners, "a.py")) == (".github/CODEOWNERS", ("@first",))
+    ((label, sections),) = load_codeowners(context_of(snapshot).sources).values()
+    assert (label, file_owners(sections, "a.py")) == (".github/CODEOWNERS", ("@first",))
 
 
 # ---- prompt entries
@@ -127,12 +116,10 @@ def noted(top: Path, history: History, *files: str, text: str = SHOP) -> tuple[S
     snapshot = snapshot_of(text, top)
     sources = context_of(snapshot).sources
     paths = [f"{snapshot.roots[0].path}/{name}" for name in files]
-    people, problems = load_people(sources)
-    assert not problems
-    return team_entries(snapshot, [history], load_codeowners(sources), paths, NOW, people)
+    return team_entries(snapshot, [history], load_codeowners(sources), paths, NOW)
 
 
-def test_team_entries_show_owners_people_and_cochanged_files(tmp_path: Path) -> None:
+def test_team_entries_show_owners_authors_and_cochanged_files(tmp_path: Path) -> None:
     past = history_of(
         tmp_path,
         ("Bob", 1, "src/pay/card.py src/pay/money.py CHANGELOG.md"),
@@ -177,31 +164,3 @@ def test_people_and_pairs_are_limited_to_five(tmp_path: Path) -> None:
 def test_unknown_history_gives_no_entries(tmp_path: Path) -> None:
     assert noted(tmp_path, history_of(tmp_path), "a.py", text="-- a.py --\nx = 1\n") == ()
     assert noted(tmp_path, history_of(tmp_path), "missing.py") == ()
-
-
-def test_team_file_adds_people(tmp_path: Path) -> None:
-    text = """
--- src/pay/card.py --
-x = 1
--- src/ui/page.ts --
-let x = 1
--- .promptls/team.toml --
-[[person]]
-name = "Ann Lee <ann@example.org>"
-role = "payments, ann@example.org"
-knows = ["src/pay/**"]
-[[person]]
-name = "Bob"
-"""
-    past = history_of(tmp_path)
-    assert [n.text for n in noted(tmp_path, past, "src/pay/card.py", text=text)] == [
-        "Known for it:\n- Ann Lee: payments,\n- Bob"
-    ]
-    assert [n.text for n in noted(tmp_path, past, "src/ui/page.ts", text=text)] == ["Known for it:\n- Bob"]
-
-
-@pytest.mark.parametrize("content", ["[[person]", "[[person]]\nname = 3\n", '[[person]]\nnmae = "x"\n', "person = 1\n"])
-def test_malformed_team_file_is_reported(tmp_path: Path, content: str) -> None:
-    snapshot = snapshot_of(f"-- .promptls/team.toml --\n{content}\n", tmp_path)
-    people, (problem,) = load_people(context_of(snapshot).sources)
-    assert people == () and ".promptls/team.toml" in problem.message and "[[person]]" in problem.suggestion

@@ -3,13 +3,6 @@
 CODEOWNERS files have the syntax of GitHub and GitLab.  In each section (GitLab) the last matching pattern wins; a pattern
 without owners removes them.  Patterns are translated to .gitignore syntax and matched by `index.files.gitignore`.
 
-The team file `.promptls/team.toml` lists people of a workspace with their roles and areas of knowledge:
-
-[[person]]
-name = "Ann Lee"
-role = "payments, on call until June"
-knows = ["src/pay/**"]
-
 The section has names as in git and CODEOWNERS, but no e-mail addresses, bots, or files outside of the workspace.
 """
 
@@ -20,30 +13,25 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from functools import lru_cache
-from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from promptls.git.commit_history import (
     CoChange,
     History,
     authors,
     co_changes,
-    display_name,
     find_file_history,
-    printable_line,
 )
 from promptls.index import (
     IgnoreRules,
     Snapshot,
     SourceReader,
-    exclusion_reason,
     parse_rules,
-    read_own_file,
     split_lines,
 )
-from promptls.model import Problem, Root, SectionEntry
-from promptls.util.decode import convert, parse_toml
+from promptls.model import SectionEntry
+from promptls.util.text.display import plural
 
 CODEOWNERS_PATHS = (".github/CODEOWNERS", ".gitlab/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 """Locations in order of precedence: folders of the hosts before general ones."""
@@ -83,41 +71,29 @@ class OwnerSection(Struct, frozen=True):
 
     patterns: PathPatterns
     owners: tuple[tuple[str, ...], ...]  # by pattern: "@name", "@group/team" or e-mail addresses
-    exclusions: PathPatterns  # GitLab's "!pattern": the section does not apply to matching files
 
 
-class CodeOwners(Struct, frozen=True):
-    """A CODEOWNERS file."""
-
-    label: str = ""
-    sections: tuple[OwnerSection, ...] = ()
+CodeOwners = tuple[str, tuple[OwnerSection, ...]]
+"""Label and sections of a CODEOWNERS file."""
 
 
 def load_codeowners(sources: SourceReader) -> Mapping[str, CodeOwners]:
     """Load the CODEOWNERS file of each workspace folder that has one, by path of the folder."""
-    loaded = ((root.path, _load_root(sources, root)) for root in sources.snapshot.roots)
-    return {path: owners for path, owners in loaded if owners is not None}
-
-
-def _load_root(sources: SourceReader, root: Root) -> CodeOwners | None:
-    for name in CODEOWNERS_PATHS:
-        path = f"{root.path.rstrip('/')}/{name}"
-        if path in sources.snapshot.files:
+    owners: dict[str, CodeOwners] = {}
+    for root in sources.snapshot.roots:
+        paths = (f"{root.path.rstrip('/')}/{name}" for name in CODEOWNERS_PATHS)
+        for path in (path for path in paths if path in sources.snapshot.files):
             text = sources.read_text(path)
             if isinstance(text, str):
-                return CodeOwners(sources.snapshot.label(path), _parse_cached(text))
-    return None
+                owners[root.path] = sources.snapshot.label(path), parse_codeowners(text)
+                break
+    return owners
 
 
 @lru_cache(maxsize=8)
-def _parse_cached(text: str) -> tuple[OwnerSection, ...]:
-    return parse_codeowners(text).sections
-
-
-def parse_codeowners(text: str, label: str = "CODEOWNERS") -> CodeOwners:
+def parse_codeowners(text: str) -> tuple[OwnerSection, ...]:
     """Parse a CODEOWNERS file; invalid lines are ignored."""
     rows: dict[str, list[tuple[str, tuple[str, ...]]]] = {}  # section → (pattern, owners)
-    exclusions: dict[str, list[str]] = {}
     section, default_owners = "", tuple[str, ...]()
     for line in split_lines(text[:MAX_CHARACTERS])[:MAX_LINES]:
         line = line.strip()
@@ -128,21 +104,11 @@ def parse_codeowners(text: str, label: str = "CODEOWNERS") -> CodeOwners:
             section, default_owners = heading["name"].strip().lower(), _parse_owners(heading["owners"])
             continue
         pattern, rest = _split_line(line)
-        if pattern.startswith("!"):
-            exclusions.setdefault(section, []).append(pattern[1:])
-        elif pattern:
-            owners = _parse_owners(rest) or (default_owners if not rest.split("#")[0].strip() else ())
-            rows.setdefault(section, []).append((pattern, owners))
-    return CodeOwners(
-        label,
-        tuple(
-            OwnerSection(
-                compile_patterns([pattern for pattern, _ in rows_of_section]),
-                tuple(owners for _, owners in rows_of_section),
-                compile_patterns(exclusions.get(name, ())),
-            )
-            for name, rows_of_section in rows.items()
-        ),
+        owners = _parse_owners(rest) or (default_owners if not rest.split("#")[0].strip() else ())
+        rows.setdefault(section, []).append((pattern, owners))
+    return tuple(
+        OwnerSection(_compile_patterns([pattern for pattern, _ in lines]), tuple(owners for _, owners in lines))
+        for lines in rows.values()
     )
 
 
@@ -163,17 +129,15 @@ def _parse_owners(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in words if _OWNER_NAME.fullmatch(word)))
 
 
-def compile_patterns(patterns: Sequence[str]) -> PathPatterns:
-    """Compile patterns of a CODEOWNERS file."""
+def _compile_patterns(patterns: Sequence[str]) -> PathPatterns:
     recursive, direct = [""] * len(patterns), [""] * len(patterns)
     for i, pattern in enumerate(patterns):
         line, is_recursive = _gitignore_line(pattern)
         (recursive if is_recursive else direct)[i] = line
-    return PathPatterns(_compile_lines(recursive), _compile_lines(direct))
-
-
-def _compile_lines(lines: Sequence[str]) -> IgnoreRules | None:
-    return parse_rules("\n".join(lines).encode("utf-8", "surrogateescape"), "CODEOWNERS")
+    rules = [
+        parse_rules("\n".join(lines).encode("utf-8", "surrogateescape"), "CODEOWNERS") for lines in (recursive, direct)
+    ]
+    return PathPatterns(*rules)
 
 
 def _gitignore_line(pattern: str) -> tuple[str, bool]:
@@ -194,76 +158,13 @@ def _gitignore_line(pattern: str) -> tuple[str, bool]:
     return ("/" if is_anchored else "") + path + ("/" if is_folder else ""), not is_direct
 
 
-def file_owners(owners: CodeOwners, name: str) -> tuple[str, ...]:
+def file_owners(sections: Sequence[OwnerSection], name: str) -> tuple[str, ...]:
     """Return the owners of a file (name relative to the root) in the order of the sections."""
     found: dict[str, None] = {}
-    for section in owners.sections:
+    for section in sections:
         i = section.patterns.last_match(name)
-        if i >= 0 and section.exclusions.last_match(name) < 0:
-            found |= dict.fromkeys(section.owners[i])
+        found |= dict.fromkeys(section.owners[i] if i >= 0 else ())
     return tuple(found)
-
-
-# ---- team file
-
-TEAM_FILE = ".promptls/team.toml"
-MAX_TEAM_FILE_BYTES = 100_000
-"""Maximum size of a team file."""
-
-_ADDRESS = re.compile(r"[^@]@[^@]+\.")
-ShortText = Annotated[str, Meta(min_length=1, max_length=200)]
-
-
-class Person(Struct, frozen=True, forbid_unknown_fields=True):
-    """A person of the team."""
-
-    name: ShortText
-    role: Annotated[str, Meta(max_length=200)] = ""
-    knows: Annotated[tuple[ShortText, ...], Meta(max_length=50)] = ()  # patterns as in CODEOWNERS
-
-
-class _TeamFile(Struct, frozen=True, forbid_unknown_fields=True):
-    person: Annotated[tuple[Person, ...], Meta(max_length=200)] = ()
-
-
-class RootPeople(Struct, frozen=True):
-    """People of one workspace folder."""
-
-    root: str
-    people: tuple[Person, ...] = ()
-
-
-def load_people(sources: SourceReader) -> tuple[tuple[RootPeople, ...], tuple[Problem, ...]]:
-    """Load the team file of each workspace folder; return people and problems."""
-    people: list[RootPeople] = []
-    problems: list[Problem] = []
-    for root in sources.snapshot.roots:
-        base = root.path.rstrip("/")
-        data = (
-            None
-            if exclusion_reason(base, TEAM_FILE, sources.limits)
-            else read_own_file(base, TEAM_FILE, MAX_TEAM_FILE_BYTES)
-        )
-        if data is None:
-            continue
-        if not isinstance(data, bytes):
-            problems.append(Problem(f"Cannot read {TEAM_FILE}: {data.reason}."))
-            continue
-        try:
-            file = convert(parse_toml(data.decode("utf-8")), _TeamFile)
-        except (ValueError, RecursionError) as error:  # errors of TOML, UTF-8 and msgspec
-            message = printable_line(str(error).encode("utf-8", "replace"))[:200]
-            problems.append(
-                Problem(f"Ignoring {TEAM_FILE}: {message}.", "Use [[person]] tables with name, role and knows.")
-            )
-            continue
-        people.append(RootPeople(root.path, tuple(map(_clean_person, file.person))))
-    return tuple(people), tuple(problems)
-
-
-def _clean_person(person: Person) -> Person:
-    name, role = (printable_line(text.encode("utf-8", "replace")) for text in (person.name, person.role))
-    return Person(display_name(name), " ".join(w for w in role.split() if not _ADDRESS.search(w)), person.knows)
 
 
 # ---- section of the prompt
@@ -287,9 +188,8 @@ def team_entries(
     owners: Mapping[str, CodeOwners],
     files: Sequence[str],
     now: float,
-    people: Sequence[RootPeople] = (),
 ) -> tuple[SectionEntry, ...]:
-    """Return at most four prompt entries about the people who know the active files.
+    """Return at most three prompt entries about the people who know the active files.
 
     Args:
         snapshot: The files of the workspace.
@@ -297,12 +197,10 @@ def team_entries(
         owners: CODEOWNERS by root, from `load_codeowners`.
         files: Absolute paths of the active files, most important first.
         now: Seconds since 1970.
-        people: People by root, from `load_people`.
     """
     active_files = [path for path in dict.fromkeys(files) if path in snapshot.files][:MAX_ACTIVE_FILES]
     entries = (
         _owner_entry(snapshot, history, owners, active_files),
-        _people_entry(snapshot, people, active_files),
         _author_entry(history, active_files, now),
         _cochange_entry(snapshot, history, active_files),
     )
@@ -316,25 +214,20 @@ def _owner_entry(
     sources: dict[str, None] = {}
     for path in files:
         root = snapshot.root_of(path)
-        file = owners.get(root.path) if root is not None else None
-        if root is None or file is None:
+        if root is None or root.path not in owners:
             continue
-        names = {
-            a: n for repository in history if repository.root == root.path for a, n in repository.names_by_email.items()
-        }
-        file_owner_names = file_owners(file, path[len(root.path.rstrip("/")) + 1 :])
-        visible_owners = tuple(filter(None, (_owner_name(owner, names) for owner in file_owner_names)))
+        label, sections = owners[root.path]
+        names = {a: n for past in history if past.root == root.path for a, n in past.names_by_email.items()}
+        found = file_owners(sections, path[len(root.path.rstrip("/")) + 1 :])
+        shown = (owner if owner.startswith("@") else names.get(owner.lower(), "") for owner in found)
+        visible_owners = tuple(filter(None, shown))
         if visible_owners:
             by_owners[visible_owners].append(snapshot.label(path))
-            sources[file.label] = None
+            sources[label] = None
     if not by_owners:
         return None
-    lines = [f"- {', '.join(owner_group)}: {_abbreviate(labels)}" for owner_group, labels in by_owners.items()]
+    lines = [f"- {', '.join(group)}: {_abbreviate(labels)}" for group, labels in by_owners.items()]
     return SectionEntry("Owners of the code in play:\n" + "\n".join(lines), ", ".join(sources))
-
-
-def _owner_name(owner: str, names: Mapping[str, str]) -> str:
-    return owner if owner.startswith("@") else names.get(owner.lower(), "")
 
 
 def _abbreviate(labels: Sequence[str], limit: int = 4) -> str:
@@ -342,30 +235,12 @@ def _abbreviate(labels: Sequence[str], limit: int = 4) -> str:
     return ", ".join(labels[:limit]) + more
 
 
-def _people_entry(snapshot: Snapshot, people: Sequence[RootPeople], files: Sequence[str]) -> SectionEntry | None:
-    lines: list[str] = []
-    for folder in people:
-        base = folder.root.rstrip("/")
-        names = [path[len(base) + 1 :] for path in files if _root(snapshot, path) == folder.root]
-        for person in folder.people:
-            patterns = compile_patterns(person.knows)
-            knows_file = any(patterns.last_match(name) >= 0 for name in names)
-            if person.name and (knows_file or not person.knows):
-                lines.append(f"- {person.name}: {person.role}" if person.role else f"- {person.name}")
-    return SectionEntry("Known for it:\n" + "\n".join(lines[:MAX_PEOPLE]), ".promptls/team.toml") if lines else None
-
-
-def _root(snapshot: Snapshot, path: str) -> str:
-    root = snapshot.root_of(path)
-    return root.path if root is not None else ""
-
-
 def _author_entry(history: Sequence[History], files: Sequence[str], now: float) -> SectionEntry | None:
     contributors = authors(history, files, now)[:MAX_PEOPLE]
     if not contributors:
         return None
     lines = [
-        f"- {a.name}: {_pluralize(a.change_count, 'change')}, the last in {_month(a.last_change)}" for a in contributors
+        f"- {a.name}: {plural(a.change_count, 'change')}, the last in {_month(a.last_change)}" for a in contributors
     ]
     return SectionEntry("Who changed this code, recent changes first in weight:\n" + "\n".join(lines), "git history")
 
@@ -402,7 +277,3 @@ def _month(seconds: int) -> str:
         return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m")
     except (OverflowError, OSError, ValueError):
         return "an unknown month"
-
-
-def _pluralize(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"

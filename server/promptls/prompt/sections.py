@@ -238,13 +238,12 @@ def _overview(section: SectionContext) -> SectionNotes:
 
 def _team(section: SectionContext) -> SectionNotes:
     """Owners and authors of the files in the prompt, and files that change together with them."""
-    snapshot, sources = section.context.snapshot, section.context.sources
+    snapshot = section.context.snapshot
     histories = section.context.services.git_history.histories([root.path for root in snapshot.roots])
     problems = [history.problem for history in histories if history.problem is not None]
-    people, invalid = code_owners.load_people(sources)
-    owners = code_owners.load_codeowners(sources)
-    notes = code_owners.team_entries(snapshot, histories, owners, section.files, time.time(), people)
-    return SectionNotes(notes, (*problems, *invalid))
+    owners = code_owners.load_codeowners(section.context.sources)
+    notes = code_owners.team_entries(snapshot, histories, owners, section.files, time.time())
+    return SectionNotes(notes, tuple(problems))
 
 
 _PRODUCERS: dict[str, SectionProducer] = {

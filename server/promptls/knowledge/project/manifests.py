@@ -183,7 +183,7 @@ def cargo(text: str) -> ProjectManifest:
     package = get_table(data, "package")
     bins = data.get("bin")
     entries = [
-        (f"command {binary.get('name', '')}", binary.get("path"))
+        (f"command {binary.get('name', '')}", binary.get("path", ""))
         for binary in (bins if isinstance(bins, list) else ())
         if isinstance(binary, dict)
     ]
