@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from promptls.knowledge.rule_files import (
     CONVENTIONS,
+    ApplicableRule,
     RuleLocation,
     check_applicability,
     collect_rules,
@@ -43,7 +44,7 @@ PLACES = [
     for folder in ("", "src")
     for name in [
         "/".join(filter(None, (folder, n)))
-        for n in (*convention.files, *(f"{f}/r.md" for f, _, _ in convention.folders))
+        for n in (*convention.files, *([f"{convention.folder}/r.md"] if convention.folder else []))
     ]
 ]
 HEADS = st.lists(st.sampled_from(HEAD_PIECES), max_size=60).map("".join)
@@ -54,7 +55,7 @@ HEADS = st.lists(st.sampled_from(HEAD_PIECES), max_size=60).map("".join)
 def test_any_text_is_split_into_front_matter_and_body(text: str) -> None:
     head = parse_front_matter(text)
     assert text.endswith(head.body)
-    assert head.found or (head.body == text and not head.fields)
+    assert not head.is_unterminated or (head.body == text and not head.fields)
     for value in head.fields.values():
         assert isinstance(value, (str, tuple)) or all(isinstance(v, tuple) for v in value.values())
     parse_filter(head)
@@ -68,13 +69,9 @@ ACTIVE_FILES = [
 
 @given(st.one_of(HEADS.map(lambda text: f"---\n{text}\n---\nbody"), st.text()), st.sampled_from(PLACES))
 @settings(max_examples=500)
-def test_any_rule_applies_or_has_a_reason(text: str, place: RuleLocation) -> None:
+def test_any_rule_can_be_checked(text: str, place: RuleLocation) -> None:
     result = check_applicability(place, text, ACTIVE_FILES)
-    assert bool(result.reason) != bool(result.rejection)
-    assert result.reason == "" or result.problem is None or "the line is ignored" in result.problem.message
-    assert abs(result.priority) <= 100
-    requested = check_applicability(place, text, ACTIVE_FILES, [place.label])
-    assert requested.reason == "requested by name"
+    assert not isinstance(result, ApplicableRule) or abs(result.priority) <= 100
 
 
 NAMES = st.sampled_from(["description", "globs", "languages", "title"])
@@ -95,7 +92,7 @@ def test_front_matter_written_by_yaml_library_is_parsed(fields: dict[str, str | 
     assume(yaml.safe_load(written) == fields)
     assume(not re.search(r"\\[^\"\\/nt]|\n  |: [|>]", written))  # YAML beyond the supported subset
     expected = {key: value if isinstance(value, str) else tuple(value) for key, value in fields.items()}
-    assert parse_front_matter(f"---\n{written}---\nbody") == FrontMatter(expected, "body", found=True), written
+    assert parse_front_matter(f"---\n{written}---\nbody") == FrontMatter(expected, "body"), written
 
 
 def test_lists_are_parsed_in_every_style() -> None:
@@ -180,7 +177,6 @@ def test_rules_of_a_file_come_from_its_folders_nearest_first(
     above = {f for p in active for f in ruled if not f or p == f or p.startswith(f + "/")}
     got = [note.text[9:-2] for note in rules.entries]
     assert sorted(got) == sorted(above)
-    assert [rule.reason for rule in rules.active] == [f"folder {f}" if f else "always" for f in got]
     first = [f for f in got if f and (active[0] == f or active[0].startswith(f + "/"))]
     assert got[: len(first)] == first == sorted(first, key=len, reverse=True)
     assert "" not in got or got[-1] == ""

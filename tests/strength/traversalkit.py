@@ -68,7 +68,7 @@ class CanaryWorkspace:
     def _link_conventional_files(self) -> None:
         """Create links out of the workspace under every file name that promptls reads by convention."""
         names = [name for family in CONVENTIONS for name in family.files]
-        names += [f"{f}/linked{ends[0]}" for family in CONVENTIONS for f, ends, _ in family.folders]
+        names += [f"{family.folder}/linked{family.extensions[0]}" for family in CONVENTIONS if family.folder]
         names += ["README", "CONTRIBUTING.md", "docs/README.md", "docs/architecture.md", "tsconfig.json", "CODEOWNERS"]
         names += [".github/CODEOWNERS", ".promptls/memory.json", ".promptls/recipes/recipe.md"]
         names += [

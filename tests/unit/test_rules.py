@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -70,15 +69,13 @@ Wrap errors.
 """
 
 
-def gathered(
-    text: str, top: Path, *files: str, named: Collection[str] = (), unsaved: dict[str, str] | None = None
-) -> RuleSet:
+def gathered(text: str, top: Path, *files: str, unsaved: dict[str, str] | None = None) -> RuleSet:
     snapshot = snapshot_of(text, top, unsaved=unsaved)
-    return collect_rules(context_of(snapshot).sources, [f"{snapshot.roots[0].path}/{f}" for f in files], named)
+    return collect_rules(context_of(snapshot).sources, [f"{snapshot.roots[0].path}/{f}" for f in files])
 
 
-def why(rules: RuleSet) -> dict[str, str]:
-    return {rule.label: rule.reason for rule in rules.active}
+def labels(rules: RuleSet) -> list[str]:
+    return [rule.label for rule in rules.active]
 
 
 def texts(rules: RuleSet) -> list[str]:
@@ -87,177 +84,117 @@ def texts(rules: RuleSet) -> list[str]:
 
 def test_nearest_rules_come_first_and_general_rules_last(tmp_path: Path) -> None:
     rules = gathered(MONOREPO, tmp_path, "src/api/users.py")
-    assert why(rules) == {
-        "src/api/AGENTS.md": "folder src/api",
-        "src/CLAUDE.md": "folder src",
-        ".cursor/rules/python.mdc": "glob *.py, *.pyi",
-        "AGENTS.md": "always",
-        ".cursor/rules/all.mdc": "always",
-        ".github/copilot-instructions.md": "always",
-    }
+    assert labels(rules) == [
+        "src/api/AGENTS.md",
+        "src/CLAUDE.md",
+        ".cursor/rules/python.mdc",
+        "AGENTS.md",
+        ".cursor/rules/all.mdc",
+        ".github/copilot-instructions.md",
+    ]
     assert rules.entries[0].source == "src/api/AGENTS.md"
     assert rules.entries[0].text == "Every handler returns a Result."
     assert rules.problems == ()
 
 
-def test_inactive_rules_have_a_reason(tmp_path: Path) -> None:
-    rules = gathered(MONOREPO, tmp_path, "src/api/users.py")
-    assert {rule.label: rule.reason for rule in rules.inactive} == {
-        ".cursor/rules/releases.mdc": "applies only when requested by name",
-        ".github/instructions/web.instructions.md": "no active file matches glob web/**/*.ts, web/**/*.tsx",
-        ".github/instructions/loose.instructions.md": "applies only when requested by name",
-        ".sourcegraph/go.rule.md": "no active file matches language go",
-    }
-
-
-def test_rules_of_other_folders_and_languages_are_inactive(tmp_path: Path) -> None:
-    held = why(gathered(MONOREPO, tmp_path, "web/app.ts"))
-    assert list(held)[:2] == ["web/GEMINI.md", ".github/instructions/web.instructions.md"]
-    assert "src/CLAUDE.md" not in held
-    assert ".cursor/rules/python.mdc" not in held
-
-
-def test_nested_file_gets_rules_of_all_parent_folders(tmp_path: Path) -> None:
-    assert list(why(gathered(MONOREPO, tmp_path, "src/api/deep/nested/thing.py")))[:2] == [
-        "src/api/AGENTS.md",
-        "src/CLAUDE.md",
+def test_rules_of_other_folders_and_languages_do_not_apply(tmp_path: Path) -> None:
+    assert labels(gathered(MONOREPO, tmp_path, "web/app.ts"))[:3] == [
+        "web/GEMINI.md",
+        ".github/instructions/web.instructions.md",
+        "AGENTS.md",
     ]
 
 
 def test_active_folder_has_its_own_rules(tmp_path: Path) -> None:
-    held = list(why(gathered(MONOREPO, tmp_path, "src/api")))
-    assert held[:2] == ["src/api/AGENTS.md", "src/CLAUDE.md"]
-    assert list(why(gathered(MONOREPO, tmp_path, ""))) == list(why(gathered(MONOREPO, tmp_path)))
+    assert labels(gathered(MONOREPO, tmp_path, "src/api"))[:2] == ["src/api/AGENTS.md", "src/CLAUDE.md"]
+    assert labels(gathered(MONOREPO, tmp_path, "")) == labels(gathered(MONOREPO, tmp_path))
 
 
 def test_most_important_file_determines_order(tmp_path: Path) -> None:
-    api_first = list(why(gathered(MONOREPO, tmp_path, "src/api/users.py", "web/app.ts")))
-    web_first = list(why(gathered(MONOREPO, tmp_path, "web/app.ts", "src/api/users.py")))
+    api_first = labels(gathered(MONOREPO, tmp_path, "src/api/users.py", "web/app.ts"))
+    web_first = labels(gathered(MONOREPO, tmp_path, "web/app.ts", "src/api/users.py"))
     assert api_first.index("src/CLAUDE.md") < api_first.index("web/GEMINI.md")
     assert web_first.index("web/GEMINI.md") < web_first.index("src/api/AGENTS.md")
     assert sorted(api_first) == sorted(web_first)
 
 
 def test_general_rules_apply_without_files(tmp_path: Path) -> None:
-    assert list(why(gathered(MONOREPO, tmp_path))) == [
+    assert labels(gathered(MONOREPO, tmp_path)) == [
         "AGENTS.md",
         ".cursor/rules/all.mdc",
         ".github/copilot-instructions.md",
     ]
 
 
-@pytest.mark.parametrize("name", ["releases", "releases.mdc", ".cursor/rules/releases.mdc"])
-def test_requested_rule_applies_and_precedes_general_rules(tmp_path: Path, name: str) -> None:
-    rules = gathered(MONOREPO, tmp_path, "README.md", named=[name])
-    assert why(rules)[".cursor/rules/releases.mdc"] == "requested by name"
-    assert rules.entries[0].text == "Tag first."
-
-
-def test_rule_file_is_requested_by_its_stem(tmp_path: Path) -> None:
-    rules = gathered(MONOREPO, tmp_path, "README.md", named=["go"])
-    assert why(rules)[".sourcegraph/go.rule.md"] == "requested by name"
-    assert "# Errors\n\nWrap errors." in texts(rules)
+def test_title_of_front_matter_becomes_heading(tmp_path: Path) -> None:
+    assert texts(gathered(MONOREPO + "-- a.go --\npackage a\n", tmp_path, "a.go"))[0] == "# Errors\n\nWrap errors."
 
 
 # ---- conventions of each tool
 
-LAYOUTS = {
-    ".cursorrules": "always",
-    ".windsurfrules": "always",
-    ".clinerules": "always",
-    ".codebuddyrules": "always",
-    "CODEBUDDY.md": "always",
-    ".codebuddy/rules.md": "always",
-    ".codebuddy/rules/style.md": "always",
-    ".promptls/rules.md": "always",
-    ".promptls/rules/style.md": "always",
-    ".promptls/rules/more/style.md": "always",
-    ".claude/CLAUDE.md": "always",
-    ".claude/rules/style.md": "always",
-    ".cursor/rules/style.mdc": "always",
-    ".cursor/rules/more/style.md": "always",
-    ".windsurf/rules/style.md": "always",
-    ".sourcegraph/style.rule.md": "always",
-    "CLAUDE.local.md": "always",
-    "GEMINI.md": "always",
-    "src/.cursorrules": "folder src",
-    "src/.cursor/rules/a.mdc": "folder src",
-    "src/.sourcegraph/a.rule.md": "folder src",
-    "src/.promptls/rules/a.md": "folder src",
-}
+LAYOUTS = [
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+    ".clinerules/one.md",
+    ".codebuddyrules",
+    "CODEBUDDY.md",
+    ".codebuddy/rules.md",
+    ".codebuddy/rules/style.md",
+    ".promptls/rules.md",
+    ".promptls/rules/more/style.md",
+    ".claude/CLAUDE.md",
+    ".claude/rules/style.md",
+    ".cursor/rules/style.mdc",
+    ".windsurf/rules/style.md",
+    ".sourcegraph/style.rule.md",
+    "CLAUDE.local.md",
+    "GEMINI.md",
+    "src/.cursorrules",
+    "src/.cursor/rules/a.mdc",
+]
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_locations_of_each_tool_are_found(tmp_path: Path, name: str) -> None:
-    rules = gathered(f"-- {name} --\nDo this.\n-- src/a.py --\nx = 1\n", tmp_path, "src/a.py")
-    assert why(rules) == {name: LAYOUTS[name]}
-    assert texts(rules) == ["Do this."]
+def test_locations_of_each_tool_are_found(tmp_path: Path) -> None:
+    for number, name in enumerate(LAYOUTS):
+        top = tmp_path / str(number)
+        rules = gathered(f"-- {name} --\nDo this.\n-- src/a.py --\nx = 1\n", top, "src/a.py")
+        assert (labels(rules), texts(rules), rules.problems) == ([name], ["Do this."], ())
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        ".cursor/rules/notes.txt",
-        ".sourcegraph/notes.md",
-        ".github/instructions/notes.md",
-        "docs/rules.md",
-        "src/rules.md",
-        "other/AGENTS.md",
-        "agents.txt",
-    ],
-)
-def test_other_files_are_not_rules(tmp_path: Path, name: str) -> None:
-    rules = gathered(f"-- {name} --\nDo this.\n-- src/a.py --\nx = 1\n", tmp_path, "src/a.py")
-    assert rules == RuleSet()
-
-
-def test_cline_rules_are_file_or_folder(tmp_path: Path) -> None:
-    rules = gathered("-- .clinerules/one.md --\nDo this.\n-- a.py --\nx = 1\n", tmp_path, "a.py")
-    assert why(rules) == {".clinerules/one.md": "always"}
-    assert rules.problems == ()
+def test_other_files_are_not_rules(tmp_path: Path) -> None:
+    names = (".cursor/rules/notes.txt", ".sourcegraph/notes.md", "docs/rules.md", "other/AGENTS.md", "agents.txt")
+    text = "".join(f"-- {name} --\nDo this.\n" for name in names)
+    assert gathered(f"{text}-- src/a.py --\nx = 1\n", tmp_path, "src/a.py") == RuleSet()
 
 
 HEADS = {
     "globs: src/**": True,
-    "globs: 'src/**'": True,
     'globs: ["lib/**", "src/*.py"]': True,
     "globs:\n  - lib/**\n  - src/**": True,
     "globs:\n- lib/**": False,
-    "globs: lib/**, docs/**": False,
     "globs: ./src/*.py": True,
-    "globs: /src/*.py": True,
     "globs: '*.{ts,tsx}'": False,
-    "globs: '*.{py,pyi}'": True,
     "globs: **/*.py # all of them": True,
-    "paths: src": True,
     "applyTo: '**'": True,
     "languages: python": True,
     "languages: [Go, Python]": True,
-    "languages: go": False,
     "language: PY": True,
     "globs: src/**\nlanguages: go": False,
-    "globs: src/**\nlanguages: python": True,
     "trigger: always_on": True,
     "trigger: manual": False,
-    "trigger: model_decision\ndescription: x": False,
-    "trigger: glob\nglobs: '*.py'": True,
     "trigger: glob\nglobs:": False,
     "globs: '**'\nalwaysApply: false": True,
     "globs: ['**', '!src/**']": False,
-    "globs: ['**', '!lib/**']": True,
-    "globs: ['**']\nlanguages: go": False,
     "alwaysApply: true\nglobs: lib/**": True,
-    "always: true\nlanguages: go": True,
     "always: no": False,
     "description: anything": True,
     "path_filters:\n  include: ['^src/.*\\.py$']": True,
     "path_filters:\n  include:\n    - '^lib/'\n    - 'a\\.py$'": True,
-    "path_filters:\n  include: ['^lib/']": False,
     "path_filters:\n  exclude: ['^src/']": False,
     "path_filters:\n  include: ['(x+x+)+y']": False,
     "language_filters:\n  include: [Python]": True,
     "language_filters:\n  exclude: [Python]": False,
-    "language_filters:\n  include: [C]": False,
 }
 
 
@@ -267,7 +204,6 @@ def test_front_matter_filters_files(tmp_path: Path, head: str) -> None:
     rules = gathered(text, tmp_path, "src/a.py")
     assert (texts(rules) == ["Do this."]) is HEADS[head]
     assert rules.problems == ()
-    assert len(rules.active) + len(rules.inactive) == 1
 
 
 def test_globs_are_relative_to_rule_folder_or_root(tmp_path: Path) -> None:
@@ -316,8 +252,8 @@ WRONG = {
     "text_content_filters:\n  include: [x]": ("not supported", False),
     "path_filters:\n  include: ['(?=x)']": ("invalid path filter", False),
     "path_filters:\n  include: ['[']": ("invalid path filter", False),
-    "description:\n  - a\n  b: c": ("line 2", True),
-    "description: x\n!!! what is this": ("line 3", True),
+    "description:\n  - a\n  b: c": ("", True),
+    "description: x\n!!! what is this": ("", True),
 }
 
 
@@ -326,14 +262,13 @@ def test_invalid_front_matter_is_reported_and_never_ignored(tmp_path: Path, head
     expected, applies = WRONG[head]
     text = f"-- .promptls/rules/r.md --\n---\n{head}\n---\nDo this.\n-- src/a.py --\nx = 1\n"
     rules = gathered(text, tmp_path, "src/a.py")
-    assert [expected in problem.message for problem in rules.problems] == [True]
-    assert ".promptls/rules/r.md" in rules.problems[0].message
+    assert [expected in problem.message for problem in rules.problems] == ([] if applies else [True])
     assert (texts(rules) == ["Do this."]) is applies
 
 
 @pytest.mark.parametrize("text", ["---\nglobs: x\nDo this.", "---\n!!! nothing\n---\nDo this."])
 def test_rule_with_unterminated_front_matter_is_ignored_and_reported(tmp_path: Path, text: str) -> None:
-    rules = gathered(f"-- .cursor/rules/r.mdc --\n{text}\n-- a.py --\nx = 1\n", tmp_path, "a.py", named=[])
+    rules = gathered(f"-- .cursor/rules/r.mdc --\n{text}\n-- a.py --\nx = 1\n", tmp_path, "a.py")
     assert texts(rules) == []
     assert ["does not end" in problem.message for problem in rules.problems] == [True]
     assert texts(gathered(f"-- AGENTS.md --\n{text}\n-- a.py --\nx = 1\n", tmp_path, "a.py")) == [text]
@@ -359,18 +294,17 @@ def test_line_endings_do_not_matter(tmp_path: Path) -> None:
     (tmp_path / ".cursor" / "rules").mkdir(parents=True)
     (tmp_path / ".cursor" / "rules" / "r.mdc").write_bytes(b"\xef\xbb\xbf---\r\nglobs: src/**\r\n---\r\nDo this.\r\n")
     rules = collect_rules(context_of(snapshot).sources, [f"{snapshot.roots[0].path}/src/a.py"])
-    assert why(rules) == {".cursor/rules/r.mdc": "glob src/**"}
+    assert labels(rules) == [".cursor/rules/r.mdc"]
     assert texts(rules) == ["Do this."]
 
 
 # ---- duplicates
 
 
-@pytest.mark.parametrize("copy", ["Use tabs.\n", "Use  tabs.\n\n", "@AGENTS.md\n", "- @AGENTS.md\n", "@./AGENTS.md\n"])
+@pytest.mark.parametrize("copy", ["Use  tabs.\n\n", "- @AGENTS.md\n", "@./AGENTS.md\n"])
 def test_duplicate_text_is_used_once(tmp_path: Path, copy: str) -> None:
     rules = gathered(f"-- AGENTS.md --\nUse tabs.\n-- CLAUDE.md --\n{copy}-- a.py --\nx = 1\n", tmp_path, "a.py")
-    assert why(rules) == {"AGENTS.md": "always"}
-    assert {rule.label: rule.reason for rule in rules.inactive} == {"CLAUDE.md": "duplicate of AGENTS.md"}
+    assert labels(rules) == ["AGENTS.md"]
     assert texts(rules) == ["Use tabs."]
     assert rules.problems == ()
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from promptls.index import (
     FileContent,
@@ -31,7 +30,6 @@ from promptls.knowledge.rule_filters import (
     FrontMatter,
     MatchBudget,
     MatchBudgetExceeded,
-    RuleFilter,
     matching_files,
     parse_filter,
     parse_front_matter,
@@ -40,9 +38,6 @@ from promptls.languages import language_of
 from promptls.model import Problem, Root, SectionEntry
 from promptls.util.text.regex import RegexError
 
-RuleFolder = tuple[str, tuple[str, ...], int]
-"""Path of a folder, extensions of its rule files, and maximum depth of subfolders."""
-
 MAX_RULE_DEPTH = 2
 """Maximum depth of subfolders in folders for rules."""
 
@@ -50,42 +45,29 @@ MAX_RULE_DEPTH = 2
 class RuleConvention(Struct, frozen=True):
     """Locations of one tool's rule files, relative to a folder."""
 
-    name: str
     files: tuple[str, ...] = ()
-    folders: tuple[RuleFolder, ...] = ()
-    requires_filter: bool = False  # a file of `folders` without a filter applies only on request
+    folder: str = ""
+    extensions: tuple[str, ...] = (".md",)  # of the files in `folder`
+    requires_filter: bool = False  # a file in `folder` without a filter does not apply
 
 
 CONVENTIONS: tuple[RuleConvention, ...] = (  # order breaks ties between rules
-    RuleConvention("promptls", (".promptls/rules.md",), ((".promptls/rules", (".md",), MAX_RULE_DEPTH),)),
-    RuleConvention("agents", ("AGENTS.md",)),
+    RuleConvention((".promptls/rules.md",), ".promptls/rules"),
+    RuleConvention(("AGENTS.md",)),
+    RuleConvention(("CLAUDE.local.md", "CLAUDE.md", ".claude/CLAUDE.md"), ".claude/rules"),
+    RuleConvention(("GEMINI.md",)),
+    RuleConvention((".cursorrules",), ".cursor/rules", (".mdc", ".md")),
     RuleConvention(
-        "claude", ("CLAUDE.local.md", "CLAUDE.md", ".claude/CLAUDE.md"), ((".claude/rules", (".md",), MAX_RULE_DEPTH),)
+        (".github/copilot-instructions.md",), ".github/instructions", (".instructions.md",), requires_filter=True
     ),
-    RuleConvention("gemini", ("GEMINI.md",)),
-    RuleConvention("cursor", (".cursorrules",), ((".cursor/rules", (".mdc", ".md"), MAX_RULE_DEPTH),)),
-    RuleConvention(
-        "copilot",
-        (".github/copilot-instructions.md",),
-        ((".github/instructions", (".instructions.md",), MAX_RULE_DEPTH),),
-        requires_filter=True,
-    ),
-    RuleConvention("windsurf", (".windsurfrules",), ((".windsurf/rules", (".md",), 0),)),
-    RuleConvention("cline", (".clinerules",), ((".clinerules", (".md", ".txt"), 0),)),
-    RuleConvention("cody", (), ((".sourcegraph", (".rule.md",), 0),)),
-    RuleConvention(
-        "codebuddy",
-        ("CODEBUDDY.md", ".codebuddyrules", ".codebuddy/rules.md"),
-        ((".codebuddy/rules", (".md",), 0),),
-    ),
+    RuleConvention((".windsurfrules",), ".windsurf/rules"),
+    RuleConvention((".clinerules",), ".clinerules", (".md", ".txt")),
+    RuleConvention((), ".sourcegraph", (".rule.md",)),
+    RuleConvention(("CODEBUDDY.md", ".codebuddyrules", ".codebuddy/rules.md"), ".codebuddy/rules"),
 )
 
 TOP_LEVEL_NAMES = tuple(
-    dict.fromkeys(
-        name.split("/")[0]
-        for family in CONVENTIONS
-        for name in (*family.files, *(folder for folder, _, _ in family.folders))
-    )
+    dict.fromkeys(name.split("/")[0] for family in CONVENTIONS for name in (*family.files, family.folder) if name)
 )
 """First path segments of all conventions; checking these few names is cheaper than listing a folder."""
 
@@ -114,20 +96,13 @@ Importer = Callable[[str], "tuple[str, str] | str"]
 """Maps an import path to (label, text), or to the reason why it cannot be imported."""
 
 
-class RuleSection(Struct, frozen=True):
-    """A section of a rule file."""
-
-    text: str
-    label: str  # label of the file that contains the text
-
-
-def split_sections(text: str, label: str, importer: Importer) -> tuple[list[RuleSection], list[str]]:
+def split_sections(text: str, label: str, importer: Importer) -> tuple[list[SectionEntry], list[str]]:
     """Return the sections of a rule file, and messages about failed imports.
 
     An import is a line with only "@docs/style.md", optionally as a list item, outside of code.  The text of the file
     replaces the line; imports in that text are not resolved.
     """
-    out: list[RuleSection] = []
+    out: list[SectionEntry] = []
     messages: list[str] = []
     lines: list[str] = []
     count = 0
@@ -142,10 +117,10 @@ def split_sections(text: str, label: str, importer: Importer) -> tuple[list[Rule
             messages.append(f"cannot import @{imported[1]}: {content}.")
             lines.append(line)
             continue
-        out += [RuleSection(piece, label) for piece in split_text("\n".join(lines))]
+        out += [SectionEntry(piece, label) for piece in split_text("\n".join(lines))]
         lines = []
-        out += [RuleSection(piece, content[0]) for piece in split_text(strip_comments(content[1]))]
-    return [*out, *(RuleSection(piece, label) for piece in split_text("\n".join(lines)))], messages
+        out += [SectionEntry(piece, content[0]) for piece in split_text(strip_comments(content[1]))]
+    return [*out, *(SectionEntry(piece, label) for piece in split_text("\n".join(lines)))], messages
 
 
 def split_text(text: str) -> list[str]:
@@ -208,7 +183,6 @@ def _lines_with_fences(text: str) -> Iterator[tuple[str, bool]]:
 
 MAX_PRIORITY = 100
 """Largest absolute value of the front matter's `priority`; keeps numbers comparable across files."""
-REQUESTED = "requested by name"
 
 
 class RuleLocation(Struct, frozen=True):
@@ -229,128 +203,77 @@ class RuleLocation(Struct, frozen=True):
     def in_rule_folder(self) -> bool:
         """True if the file is in a folder for rules, where files have front matter."""
         name = self.name[len(self.folder) + 1 :] if self.folder else self.name
-        return any(name.startswith(f"{folder}/") for folder, _, _ in CONVENTIONS[self.convention].folders)
+        rule_folder = CONVENTIONS[self.convention].folder
+        return bool(rule_folder) and name.startswith(f"{rule_folder}/")
 
 
-class Applicability(Struct, frozen=True):
-    """The applicability of a rule file: either `reason` or `rejection` is set."""
+class ApplicableRule(Struct, frozen=True):
+    """A rule file that applies to active files."""
 
     location: RuleLocation
     front_matter: FrontMatter
-    filter: RuleFilter
-    priority: int
-    reason: str = ""  # why the rule applies
-    rejection: str = ""  # why the rule does not apply
-    position: int = 0  # position of the most important active file that the rule applies to
-    problem: Problem | None = None
+    is_limited: bool  # has a filter
+    position: int  # position of the most important active file that the rule applies to
 
     @property
     def sort_key(self) -> tuple[int, bool, int, int, bool, int, str]:
         """Sort key: priority, general rules last, position of the active file, nearest folder, rules with filter first."""
         folder = self.location.folder
-        general = not folder and not self.filter.is_limited and self.reason != REQUESTED
-        depth = folder.count("/") + 1 if folder else 0
-        position = 0 if general else self.position
+        general = not folder and not self.is_limited
         return (
             -self.priority,
             general,
-            position,
-            -depth,
-            not self.filter.is_limited,
+            0 if general else self.position,
+            -(folder.count("/") + 1) if folder else 0,
+            not self.is_limited,
             self.location.convention,
             self.location.name,
         )
 
+    @property
+    def priority(self) -> int:
+        """The `priority` of the front matter; higher priorities come first."""
+        text = self.front_matter.fields.get("priority", "")
+        if not isinstance(text, str) or len(text) > 5 or not text.removeprefix("-").isdecimal():
+            return 0
+        return max(-MAX_PRIORITY, min(MAX_PRIORITY, int(text)))
+
 
 def check_applicability(
-    location: RuleLocation,
-    text: str,
-    active_files: Sequence[ActiveFile],
-    requested: Collection[str] = (),
-    budget: MatchBudget | None = None,
-) -> Applicability:
-    """Parse the front matter of a rule file and match its filter against the active files.
+    location: RuleLocation, text: str, active_files: Sequence[ActiveFile], budget: MatchBudget | None = None
+) -> ApplicableRule | Problem | None:
+    """Match the filter of a rule file against the active files; return None if the rule does not apply.
 
     Args:
         location: Location of the rule file.
         text: Content of the rule file.
         active_files: Active files, most important first.
-        requested: Names of requested rules, as in `collect_rules`.
         budget: Limits the time for all filters of a request.
     """
     front_matter = parse_front_matter(text)
-    rule_filter = parse_filter(
-        front_matter, CONVENTIONS[location.convention].requires_filter and location.in_rule_folder
-    )
-    if front_matter.broken and not front_matter.found and location.in_rule_folder:
-        rule_filter = RuleFilter(error='its front matter is invalid or does not end with a line "---"')
-    result = Applicability(
-        location,
-        front_matter,
-        rule_filter,
-        _parse_priority(front_matter),
-        problem=_front_matter_problem(location, front_matter, rule_filter),
-    )
+    requires_filter = CONVENTIONS[location.convention].requires_filter and location.in_rule_folder
+    rule_filter = parse_filter(front_matter, requires_filter)
+    error = rule_filter.error
+    if front_matter.is_unterminated and location.in_rule_folder:
+        error = 'its front matter is invalid or does not end with a line "---"'
     candidates = [
         file
         for file in active_files
         if file.root == location.root.path and (not location.folder or file.name.startswith(f"{location.folder}/"))
     ]
-    if _is_requested(location.label, requested):
-        return _applicable(result, REQUESTED, candidates)
-    if rule_filter.error:
-        return replace(result, rejection=rule_filter.error)
-    if rule_filter.on_request:
-        return replace(result, rejection="applies only when requested by name")
-    if not rule_filter.is_limited:
-        return _applicable(result, f"folder {location.folder}" if location.folder else "always", candidates)
-    try:
-        matching, reason = matching_files(rule_filter, candidates, location.folder, budget or MatchBudget())
-    except RegexError as error:
-        return _rejected(result, f"invalid path filter: {error}")
-    except MatchBudgetExceeded:
-        return _rejected(result, "its filters take too long to match")
-    return (
-        _applicable(result, reason, matching)
-        if matching
-        else replace(result, rejection=f"no active file matches {reason}")
-    )
-
-
-def _applicable(result: Applicability, reason: str, files: Sequence[ActiveFile]) -> Applicability:
-    return replace(result, reason=reason, position=files[0].position if files else 0)
-
-
-def _rejected(result: Applicability, reason: str) -> Applicability:
-    return replace(result, rejection=reason, problem=Problem(f"Ignoring the rule {result.location.label}: {reason}."))
-
-
-def _front_matter_problem(location: RuleLocation, front_matter: FrontMatter, rule_filter: RuleFilter) -> Problem | None:
-    """Return a problem for invalid front matter, or None."""
-    if front_matter.broken and front_matter.found:
-        effect = "the rule is ignored" if rule_filter.error else "the line is ignored"
-        line = front_matter.broken[0][1]
-        return Problem(f"Invalid line {line} in the front matter of {location.label}; {effect}.", _GLOB_HINT)
-    return (
-        Problem(f"Ignoring the rule {location.label}: {rule_filter.error}.", _GLOB_HINT) if rule_filter.error else None
-    )
-
-
-_GLOB_HINT = 'Write globs as: globs: "src/**, *.py"'
-
-
-def _parse_priority(front_matter: FrontMatter) -> int:
-    """Parse the priority, an integer; higher priorities come first."""
-    text = front_matter.fields.get("priority", "")
-    if not isinstance(text, str) or len(text) > 5 or not text.removeprefix("-").isdecimal():
-        return 0
-    return max(-MAX_PRIORITY, min(MAX_PRIORITY, int(text)))
-
-
-def _is_requested(label: str, requested: Collection[str]) -> bool:
-    """Return true if a rule is requested by label, file name, or file name without extensions."""
-    base = label.rsplit("/", 1)[-1]
-    return bool({label, base, base.rsplit(".", 1)[0], base.split(".")[0]} & set(requested) - {""})
+    matching = candidates
+    if rule_filter.is_limited and not error:
+        try:
+            matching = matching_files(rule_filter, candidates, location.folder, budget or MatchBudget())
+        except RegexError as regex_error:
+            error = f"invalid path filter: {regex_error}"
+        except MatchBudgetExceeded:
+            error = "its filters take too long to match"
+    if error:
+        return Problem(f"Ignoring the rule {location.label}: {error}.", 'Write globs as: globs: "src/**, *.py"')
+    if rule_filter.on_request or (rule_filter.is_limited and not matching):
+        return None
+    return ApplicableRule(location, front_matter, rule_filter.is_limited, matching[0].position if matching else 0)
 
 
 # ---- discovery
@@ -366,21 +289,17 @@ MAX_RULE_BYTES = 100_000
 
 
 class RuleFile(Struct, frozen=True):
-    """A rule file with its applicability."""
+    """A rule file that applies."""
 
     path: str
     label: str  # as shown in the prompt: "src/api/AGENTS.md"
-    convention: str  # name in `conventions.CONVENTIONS`
-    reason: str  # why the rule applies: "folder src/api", "glob *.py", "always"; or why it does not
-    entries: tuple[SectionEntry, ...] = ()  # () if the rule does not apply
-    description: str = ""
+    entries: tuple[SectionEntry, ...]
 
 
 class RuleSet(Struct, frozen=True):
     """The rules for a set of active files."""
 
     active: tuple[RuleFile, ...] = ()  # most important first
-    inactive: tuple[RuleFile, ...] = ()
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -389,26 +308,43 @@ class RuleSet(Struct, frozen=True):
         return tuple(note for rule in self.active for note in rule.entries)
 
 
-def collect_rules(sources: SourceReader, files: Sequence[str], requested: Collection[str] = ()) -> RuleSet:
-    """Return the rules that apply to active files, and the rules that do not apply.
+def collect_rules(sources: SourceReader, files: Sequence[str]) -> RuleSet:
+    """Return the rules that apply to active files; a repeated text stays only in the first rule.
 
     Args:
         sources: Snapshot and texts.
         files: Absolute paths of files or folders, most important first; without files, only general rules apply.
-        requested: Rules requested by label, file name or stem; they apply regardless of their filters.
     """
     active_files = _active_files(sources, files)
     problems: list[Problem] = []
     budget = MatchBudget()
-    results: list[Applicability] = []
+    applicable: list[ApplicableRule] = []
     for count, location in enumerate(_locations(sources, active_files)):
         if count >= MAX_RULE_FILES:
             problems.append(Problem(f"Using only the first {MAX_RULE_FILES} rule files."))
             break
         text = _read_rule(sources, location.root, location.name, problems)
         if text is not None and text.strip():
-            results.append(check_applicability(location, text, active_files, requested, budget))
-    return _build_rule_set(sources, results, problems)
+            rule = check_applicability(location, text, active_files, budget)
+            if isinstance(rule, Problem):
+                problems.append(rule)
+            elif rule is not None:
+                applicable.append(rule)
+    active: list[RuleFile] = []
+    seen: set[str] = set()
+    for rule in sorted(applicable, key=lambda rule: rule.sort_key):
+        label = rule.location.label
+        sections, messages = _sections(sources, rule)
+        problems += [Problem(f"In {label}, {message}") for message in messages]
+        entries: list[SectionEntry] = []
+        for section in sections:
+            normalized = " ".join(section.text.split())
+            if normalized not in seen:
+                seen.add(normalized)
+                entries.append(section)
+        if entries:
+            active.append(RuleFile(rule.location.path, label, tuple(entries)))
+    return RuleSet(tuple(active), tuple(dict.fromkeys(problems)))
 
 
 def _active_files(sources: SourceReader, files: Sequence[str]) -> list[ActiveFile]:
@@ -467,17 +403,19 @@ def _rule_files_in(sources: SourceReader, root: Root, folder: str) -> Iterator[t
         for name in convention.files:
             if name in nested and (name in buffers or "/" not in name or existing_names(top, folder, [name])):
                 yield number, prefix + name
-        for rule_folder, extensions, max_depth in convention.folders:
-            if rule_folder.split("/")[0] not in present_names:
-                continue
-            names = find_files(top, prefix + rule_folder, extensions, max_depth)
-            opened = [
-                prefix + name for name in buffers if name.startswith(f"{rule_folder}/") and name.endswith(extensions)
-            ]
-            for name in sorted(
-                {*names, *(n for n in opened if n[len(prefix + rule_folder) + 1 :].count("/") <= max_depth)}
-            ):
-                yield number, name
+        rule_folder = convention.folder
+        if not rule_folder or rule_folder.split("/")[0] not in present_names:
+            continue
+        names = find_files(top, prefix + rule_folder, convention.extensions, MAX_RULE_DEPTH)
+        opened = [
+            prefix + name
+            for name in buffers
+            if name.startswith(f"{rule_folder}/")
+            and name.endswith(convention.extensions)
+            and name.count("/") <= rule_folder.count("/") + 1 + MAX_RULE_DEPTH
+        ]
+        for name in sorted({*names, *opened}):
+            yield number, name
 
 
 def _read_rule(sources: SourceReader, root: Root, name: str, problems: list[Problem]) -> str | None:
@@ -514,41 +452,13 @@ def _is_link_allowed(sources: SourceReader, top: str, target: str) -> bool:
 # ---- contents
 
 
-def _build_rule_set(sources: SourceReader, results: Sequence[Applicability], problems: list[Problem]) -> RuleSet:
-    """Return the ordered rules; a repeated text stays only in the first rule."""
-    problems += [result.problem for result in results if result.problem is not None]
-    active: list[RuleFile] = []
-    inactive = [_rule_file(result, result.rejection) for result in results if result.rejection]
-    seen: dict[str, str] = {}
-    for result in sorted((result for result in results if not result.rejection), key=lambda result: result.sort_key):
-        label = result.location.label
-        sections, messages = _sections(sources, result)
-        problems += [Problem(f"In {label}, {message}") for message in messages]
-        normalized = [" ".join(section.text.split()) for section in sections]
-        first = next((seen[key] for key in normalized if key in seen), "")
-        new = [(key, section) for key, section in zip(normalized, sections, strict=True) if key not in seen]
-        entries = tuple(SectionEntry(section.text, section.label) for section in dict(new).values())
-        seen |= {key: label for key, _ in new}
-        if entries:
-            active.append(_rule_file(result, result.reason, entries))
-        else:
-            inactive.append(_rule_file(result, f"duplicate of {first}" if first else "empty"))
-    return RuleSet(tuple(active), tuple(inactive), tuple(dict.fromkeys(problems)))
-
-
-def _rule_file(result: Applicability, reason: str, entries: tuple[SectionEntry, ...] = ()) -> RuleFile:
-    location, description = result.location, result.front_matter.fields.get("description", "")
-    about = description if isinstance(description, str) else ""
-    return RuleFile(location.path, location.label, CONVENTIONS[location.convention].name, reason, entries, about)
-
-
-def _sections(sources: SourceReader, result: Applicability) -> tuple[list[RuleSection], list[str]]:
+def _sections(sources: SourceReader, rule: ApplicableRule) -> tuple[list[SectionEntry], list[str]]:
     """Return the sections of a rule; a title in the front matter becomes a heading."""
-    title = result.front_matter.fields.get("title", "")
-    body = result.front_matter.body.strip("\n")
+    title = rule.front_matter.fields.get("title", "")
+    body = rule.front_matter.body.strip("\n")
     if isinstance(title, str) and title and body.strip() and not body.lstrip().startswith("#"):
         body = f"# {title}\n\n{body}"
-    return split_sections(body, result.location.label, lambda path: _read_import(sources, result.location, path))
+    return split_sections(body, rule.location.label, lambda path: _read_import(sources, rule.location, path))
 
 
 def _read_import(sources: SourceReader, importer: RuleLocation, path: str) -> tuple[str, str] | str:

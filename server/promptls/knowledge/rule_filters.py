@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from promptls.index import match_globs
 from promptls.languages import LANGUAGES, language_named
@@ -39,8 +38,8 @@ class FrontMatter(Struct, frozen=True):
 
     fields: Mapping[str, Value]  # by normalized key: "alwaysapply"
     body: str
-    broken: tuple[tuple[str, int], ...] = ()  # (key or "", 1-based line) of each invalid field
-    found: bool = False  # the file has front matter
+    broken: tuple[tuple[str, int], ...] = ()  # (key, 1-based line) of each invalid field
+    is_unterminated: bool = False  # begins like front matter, but does not end or has no fields
 
 
 def parse_front_matter(text: str) -> FrontMatter:
@@ -50,22 +49,20 @@ def parse_front_matter(text: str) -> FrontMatter:
         return FrontMatter({}, text)
     end = next((i for i, line in enumerate(lines[:MAX_LINES]) if i and line.rstrip() == "---"), 0)
     if not end:
-        return FrontMatter({}, text, (("", 1),))
+        return FrontMatter({}, text, is_unterminated=True)
     body = text[sum(len(line) + 1 for line in lines[: end + 1]) :]
     fields: dict[str, Value] = {}
     broken: list[tuple[str, int]] = []
+    has_other_text = False
     i = 1
     while i < end:
         line = lines[i].rstrip()
-        if not line or line.lstrip().startswith("#"):
-            i += 1
-            continue
         key = _KEY.match(line)
-        block = _block_end(lines, i + 1, end)
         if key is None:
-            broken.append(("", i + 1))
+            has_other_text = has_other_text or not (not line or line.lstrip().startswith("#"))
             i += 1
             continue
+        block = _block_end(lines, i + 1, end)
         name = normalize_key(key[1])
         value = _parse_value((key[2] or "").strip(), lines[i + 1 : block])
         if value is None:
@@ -73,9 +70,9 @@ def parse_front_matter(text: str) -> FrontMatter:
         elif value:
             fields[name] = value
         i = block
-    if broken and not fields and not any(key for key, _ in broken):  # a text that begins with a horizontal rule
-        return FrontMatter({}, text, tuple(broken))
-    return FrontMatter(fields, body, tuple(broken), True)
+    if has_other_text and not fields and not broken:  # a text that begins with a horizontal rule
+        return FrontMatter({}, text, is_unterminated=True)
+    return FrontMatter(fields, body, tuple(broken))
 
 
 def normalize_key(key: str) -> str:
@@ -276,7 +273,7 @@ class ActiveFile(Struct, frozen=True):
 class RuleFilter(Struct, frozen=True):
     """The files that a rule applies to; without any condition, all files below its folder."""
 
-    on_request: bool = False  # applies only when requested by name
+    on_request: bool = False  # the tool's user or model would have to ask for it: does not apply
     globs: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()  # canonical names
     not_languages: tuple[str, ...] = ()
@@ -295,7 +292,7 @@ def parse_filter(front_matter: FrontMatter, requires_filter: bool = False) -> Ru
 
     Args:
         front_matter: Front matter of the rule.
-        requires_filter: A rule without filter applies on request only.
+        requires_filter: A rule without filter does not apply.
     """
     fields = front_matter.fields
     if trouble := _filter_error(front_matter):
@@ -308,16 +305,16 @@ def parse_filter(front_matter: FrontMatter, requires_filter: bool = False) -> Ru
     if globs_as_written and not globs:
         return RuleFilter(error=f"its globs are longer than {MAX_GLOB_CHARACTERS} characters")
     everything = any(glob in _EVERYTHING for glob in globs) and not any(glob.startswith("!") for glob in globs)
-    with_languages, not_languages = _include_exclude(fields, "languagefilters")
-    with_paths, not_paths = _include_exclude(fields, "pathfilters")
+    languages, not_languages = _include_exclude(fields, "languagefilters")
+    paths, not_paths = _include_exclude(fields, "pathfilters")
+    languages = (*(language for key in _LANGUAGES for language in as_list(fields.get(key))), *languages)
     rule_filter = RuleFilter(
         globs=() if everything else globs,
-        languages=tuple(map(normalize_language, (w for key in _LANGUAGES for w in as_list(fields.get(key))))),
+        languages=tuple(map(normalize_language, languages)),
         not_languages=tuple(map(normalize_language, not_languages)),
-        paths=with_paths[:MAX_EXPRESSIONS],
+        paths=paths[:MAX_EXPRESSIONS],
         not_paths=not_paths[:MAX_EXPRESSIONS],
     )
-    rule_filter = replace(rule_filter, languages=(*rule_filter.languages, *map(normalize_language, with_languages)))
     if rule_filter.is_limited or everything:
         return rule_filter
     is_on_request = trigger in ("glob", "manual", "model_decision") or "alwaysapply" in fields or "always" in fields
@@ -345,8 +342,8 @@ def _filter_error(front_matter: FrontMatter) -> str:
 
 def matching_files(
     rule_filter: RuleFilter, files: Sequence[ActiveFile], folder: str, budget: MatchBudget
-) -> tuple[list[ActiveFile], str]:
-    """Return the files that match a filter, and a description of its conditions.
+) -> list[ActiveFile]:
+    """Return the files that match a filter.
 
     Globs may be relative to the folder of the rule or to the root.
 
@@ -355,18 +352,13 @@ def matching_files(
         MatchBudgetExceeded: The budget is exhausted.
     """
     remaining = list(files)
-    conditions: list[str] = []
     if rule_filter.globs:
         budget.spend(GLOB_COST * sum(map(len, rule_filter.globs)))
         names = {name for file in remaining for name in (file.name, file.relative_to(folder))}
         matched = set(match_globs(names, rule_filter.globs))
         remaining = [file for file in remaining if file.name in matched or file.relative_to(folder) in matched]
-        conditions.append(f"glob {', '.join(rule_filter.globs[:3])}")
     if rule_filter.languages or rule_filter.not_languages:
         remaining = [file for file in remaining if _matches_language(file.language, rule_filter)]
-        conditions.append(
-            f"language {', '.join(dict.fromkeys(rule_filter.languages))}" if rule_filter.languages else "language"
-        )
     if rule_filter.paths or rule_filter.not_paths:
         included, excluded = (list(map(Regex, sources)) for sources in (rule_filter.paths, rule_filter.not_paths))
         budget.spend((len(included) + len(excluded)) * sum(len(file.name) for file in remaining))
@@ -376,8 +368,7 @@ def matching_files(
             if (not included or any(regex.search(file.name) for regex in included))
             and not any(regex.search(file.name) for regex in excluded)
         ]
-        conditions.append("path filter")
-    return remaining, " and ".join(conditions)
+    return remaining
 
 
 def normalize_language(name: str) -> str:
