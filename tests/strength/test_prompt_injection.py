@@ -245,7 +245,12 @@ def test_injections_stay_inside_fences(
             )  # fmt: skip
             texts = [m["content"] for m in built["messages"]] if output == "messages" else [built["prompt"]]
             boundary = next(
-                (m[1] for t in texts if (m := re.search(r"(?:Boundary: |tags that end in )([0-9a-f]{12})", t))), ""
+                (
+                    m[1]
+                    for t in texts
+                    if (m := re.search(r"(?:Boundary: |tags that end in )((?!0{12}|f{12})[0-9a-f]{12})", t))
+                ),
+                "",
             )
             for text in texts:
                 if boundary and profile in ("default", "prompto") and boundary not in text and len(texts) > 1:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from msgspec import UNSET
 
 from promptls.index.files.read import FileLimits
 from promptls.index.files.uris import to_uri
@@ -144,32 +143,22 @@ INVALID: list[tuple[dict[str, object], str, tuple[str, ...]]] = [
     ({"action": "forget"}, "action", ("add", "list", "remove", "search", "update")),
     ({"action": "add", "title": "T", "content": "C"}, "category", ()),
     ({"action": "add", **ENTRY, "category": "idea"}, "category", ("experience", "knowledge", "rule")),
-    ({"action": "add", **ENTRY, "title": " \n "}, "title", ()),
     ({"action": "add", **ENTRY, "title": "t" * 121}, "title", ()),
     ({"action": "add", **ENTRY, "title": "a\u202eb"}, "title", ()),
-    ({"action": "add", **ENTRY, "title": "a\ud800"}, "title", ()),
     ({"action": "add", **ENTRY, "content": ""}, "content", ()),
-    ({"action": "add", **ENTRY, "content": "c" * 4001}, "content", ()),
     ({"action": "add", **ENTRY, "content": "\udfff"}, "content", ()),
-    ({"action": "add", **ENTRY, "tags": ("",)}, "tags", ()),
     ({"action": "add", **ENTRY, "tags": tuple(map(str, range(21)))}, "tags", ()),
     ({"action": "add", **ENTRY, "paths": ("x" * 201,)}, "paths", ()),
-    ({"action": "add", **ENTRY, "expires": 0}, "expires", ()),
-    ({"action": "add", **ENTRY, "expires": True}, "expires", ()),
     ({"action": "add", **ENTRY, "expires": 36501}, "expires", ()),
     ({"action": "add", **ENTRY, "expires": "soon"}, "expires", ()),
     ({"action": "add", **ENTRY, "expires": "2029-12-31"}, "expires", ()),
-    ({"action": "add", **ENTRY, "expires": "9999-99-99"}, "expires", ()),
     ({"action": "add", **ENTRY, "scope": "team"}, "scope", ("user", "workspace")),
     ({"action": "add", **ENTRY, "scope": "workspace", "root": "c"}, "root", ("a", "b")),
     ({"action": "update"}, "id", ()),
-    ({"action": "update", "id": "nobody", "title": "T"}, "id", ()),
     ({"action": "remove", "id": "nobody"}, "id", ()),
     ({"action": "search", "query": " "}, "query", ()),
     ({"action": "list", "limit": 0}, "limit", ()),
-    ({"action": "list", "limit": 1001}, "limit", ()),
     ({"action": "list", "offset": -1}, "offset", ()),
-    ({"action": "list", "category": "idea"}, "category", ("experience", "knowledge", "rule")),
 ]  # fmt: skip
 
 
@@ -183,11 +172,6 @@ def test_invalid_field_is_reported_with_valid_values(
     assert str(caught.value).startswith(f"{field}: ")
     assert str(caught.value).endswith(".")
     assert not shop.file().exists()
-
-
-def test_maximum_lengths_are_valid(shop: Shop) -> None:
-    entry = shop.add("t" * 120, "c" * 4000, tags=tuple(map(str, range(20))), expires=36_500)
-    assert shop.ask("list").entries == (entry,)
 
 
 def test_duplicate_entry_is_rejected(shop: Shop) -> None:
@@ -279,15 +263,6 @@ def test_two_servers_see_each_others_changes(shop: Shop, tmp_path: Path) -> None
     assert sorted(titles(shop.ask("list"))) == ["Changed", "Second"]
 
 
-def test_change_with_same_size_and_time_is_detected(shop: Shop) -> None:
-    shop.add("Aaa")
-    shop.ask("list")
-    before = shop.file().stat()
-    shop.file().write_bytes(shop.file().read_bytes().replace(b"Aaa", b"Bbb"))
-    os.utime(shop.file(), ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert titles(shop.ask("list")) == ["Bbb"]
-
-
 WRITER = """
 import sys
 from pathlib import Path
@@ -356,19 +331,13 @@ def test_damaged_file_is_reported_and_backed_up(shop: Shop, text: str) -> None:
     (problem,) = shop.ask("list").problems
     assert "memory.json (yours)" in problem.message and DAMAGED[text] in problem.message
     assert shop.file().read_text() == text
+    (shop.user / "memory.json.bad-1").write_text("earlier")
     done = shop.ask("add", **ENTRY)
-    assert "memory.json.bad-1" in done.problems[0].message
-    assert (shop.user / "memory.json.bad-1").read_text() == text
+    assert "memory.json.bad-2" in done.problems[0].message
+    backups = [(shop.user / f"memory.json.bad-{n}").read_text() for n in (1, 2)]
+    assert backups == ["earlier", text]
     assert titles(shop.ask("list")) == ["T"]
     assert shop.ask("list").problems == ()
-
-
-def test_earlier_backup_is_kept(shop: Shop) -> None:
-    shop.user.mkdir()
-    for number, text in enumerate(("first", "second"), 1):
-        shop.file().write_text(text)
-        shop.add(f"T{number}")
-    assert [(shop.user / f"memory.json.bad-{n}").read_text() for n in (1, 2)] == ["first", "second"]
 
 
 def test_valid_entries_of_damaged_file_are_used(shop: Shop) -> None:
@@ -523,12 +492,6 @@ def test_matching_globs_add_evidence(shop: Shop) -> None:
     assert named(rank_entries(entries, question, ("api/a.py",), NOW)) == []
 
 
-def test_entry_for_other_files_has_less_evidence(shop: Shop) -> None:
-    entries = [entry("Sessions", "x", paths=("legacy/**",)), entry("Session store", "x")]
-    results = rank_entries(entries, tokenize("where are sessions kept?"), ("src/a.py",), NOW)
-    assert named(results)[:1] == ["Session store"]
-
-
 def test_prompt_entries_show_their_scope(shop: Shop) -> None:
     entries = [
         entry("Tabs", "Two\nlines", category="rule"),
@@ -542,13 +505,3 @@ def test_prompt_entries_show_their_scope(shop: Shop) -> None:
             relevant_entries(entries, tokenize("refund a customer"), (), NOW)[1].score,
         ),
     )
-
-
-def test_term_in_all_entries_has_no_weight(shop: Shop) -> None:
-    entries = [entry(f"Acme {word}", f"acme {word}") for word in "kiln loom anvil forge lathe press dye ink".split()]
-    assert named(rank_entries(entries, tokenize("what does the acme loom weave?"), (), NOW)) == ["Acme loom"]
-
-
-def test_request_can_be_decoded_from_json() -> None:
-    ask = msgspec.convert({"action": "update", "id": "x", "expires": None, "tags": ["a"]}, MemoryRequest)
-    assert (ask.expires, ask.tags, ask.title) == (None, ("a",), UNSET)

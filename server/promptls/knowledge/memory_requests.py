@@ -10,22 +10,20 @@ Requests are independent of the names in the protocol.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct
 
 from promptls.index import match_globs, tokenize
 from promptls.knowledge.memory_store import (
     SCOPES,
     EntryDraft,
-    Expiry,
     InvalidEntry,
     MemoryEntry,
     MemoryStore,
     parse_category,
-    parse_scope,
 )
 from promptls.model import Problem, Root, SectionEntry
 from promptls.util import bm25
@@ -78,17 +76,11 @@ class ScoredEntry(Struct, frozen=True):
     score: float  # 0..1; 1 for rules
 
 
-def default_term_weight(term: str) -> float:
-    """Return the default weight of a query term, 0..1."""
-    return GENERIC_TERM_WEIGHT if term in _GENERIC_TERMS else 1.0
-
-
 def rank_entries(
     entries: Sequence[MemoryEntry],
     question: Sequence[str],
     files: Sequence[str],
     now: datetime,
-    weight: Callable[[str], float] = default_term_weight,
 ) -> list[ScoredEntry]:
     """Return the entries relevant to a question: first the rules, then the other entries by score.
 
@@ -100,17 +92,19 @@ def rank_entries(
         question: Terms of the question (see `index.search.analyzer`).
         files: Names of the active files, relative to their roots.
         now: Entries expired at this time are excluded.
-        weight: Weight of a query term, 0..1.
     """
     live = sorted((e for e in entries if not e.is_expired(now)), key=lambda e: (-e.updated.timestamp(), e.id))
     matched = _matching_globs(live, files)
     rules = [e for e in live if e.category == "rule" and (not e.paths or not files or _key(e) in matched)]
     rules.sort(key=lambda e: (e.scope == "workspace", not e.paths))
     rest = [e for e in live if e.category != "rule"]
-    evidence = [
-        _add_glob_evidence(shared, entry, _key(entry) in matched, bool(files))
-        for entry, shared in zip(rest, _bm25_evidence(rest, question, weight), strict=True)
-    ]
+    weights = {term: GENERIC_TERM_WEIGHT if term in _GENERIC_TERMS else 1.0 for term in question}
+    evidence = _bm25_evidence(rest, weights)
+    for i, entry in enumerate(rest):
+        if _key(entry) in matched:
+            evidence[i] += GLOB_BONUS
+        elif entry.paths and files:
+            evidence[i] *= UNMATCHED_GLOB_FACTOR
     best = {
         scope: max((v for e, v in zip(rest, evidence, strict=True) if e.scope == scope), default=0.0)
         for scope in SCOPES
@@ -129,21 +123,19 @@ def relevant_entries(
     question: Sequence[str],
     files: Sequence[str],
     now: datetime,
-    weight: Callable[[str], float] = default_term_weight,
 ) -> tuple[SectionEntry, ...]:
     """Return prompt entries for the relevant memory entries, most important first; see `rank_entries`."""
     return tuple(
         SectionEntry(format_entry(scored.entry), SOURCES[scored.entry.scope], scored.score)
-        for scored in rank_entries(entries, question, files, now, weight)
+        for scored in rank_entries(entries, question, files, now)
     )
 
 
 def search_entries(entries: Sequence[MemoryEntry], query: str) -> list[ScoredEntry]:
     """Return entries of any category that share a term with a query or contain it literally, best first."""
-    term_weights = tuple(tokenize(query))
     phrase = " ".join(query.casefold().split())
     matches = []
-    for entry, shared in zip(entries, _bm25_evidence(entries, term_weights, lambda _: 1.0), strict=True):
+    for entry, shared in zip(entries, _bm25_evidence(entries, dict.fromkeys(tokenize(query), 1.0)), strict=True):
         text = " ".join(" ".join((entry.title, *entry.tags, entry.content)).casefold().split())
         evidence = shared + (1.0 if phrase in text else 0.0)
         if evidence > 0:
@@ -153,11 +145,8 @@ def search_entries(entries: Sequence[MemoryEntry], query: str) -> list[ScoredEnt
 
 def format_entry(entry: MemoryEntry) -> str:
     """Format an entry as a list item."""
-    return f"- {entry.title} ({entry.category}): {_indented(entry.content)}"
-
-
-def _indented(text: str) -> str:
-    return text.replace("\n", "\n  ")
+    content = entry.content.replace("\n", "\n  ")
+    return f"- {entry.title} ({entry.category}): {content}"
 
 
 def _saturate(evidence: float) -> float:
@@ -179,17 +168,8 @@ def _matching_globs(entries: Sequence[MemoryEntry], files: Sequence[str]) -> set
     return found
 
 
-def _add_glob_evidence(evidence: float, entry: MemoryEntry, matches: bool, has_files: bool) -> float:
-    if matches:
-        return evidence + GLOB_BONUS
-    return evidence * UNMATCHED_GLOB_FACTOR if entry.paths and has_files else evidence
-
-
-def _bm25_evidence(
-    entries: Sequence[MemoryEntry], question: Sequence[str], weight: Callable[[str], float]
-) -> list[float]:
+def _bm25_evidence(entries: Sequence[MemoryEntry], term_weights: Mapping[str, float]) -> list[float]:
     """Return the BM25 score of each entry, scaled so that a specific term in average content counts 1."""
-    term_weights = {term: weight(term) for term in question}
     if not term_weights or not entries:
         return [0.0] * len(entries)
     fields = [_term_frequencies(entry.title, entry.tags, entry.content) for entry in entries]
@@ -237,17 +217,11 @@ ACTIONS = ("add", "list", "remove", "search", "update")
 MAX_LIMIT = 1_000
 
 
-class MemoryRequest(Struct, frozen=True, kw_only=True):
-    """A memory request; the relevant fields depend on the action."""
+class MemoryRequest(EntryDraft, frozen=True, kw_only=True):
+    """A memory request: the fields of an entry to add or to update, and the fields of other actions."""
 
     action: str
     id: str = ""  # update, remove
-    category: str | UnsetType = UNSET  # add, update; filter for list and search
-    title: str | UnsetType = UNSET
-    content: str | UnsetType = UNSET
-    tags: tuple[str, ...] | UnsetType = UNSET
-    paths: tuple[str, ...] | UnsetType = UNSET
-    expires: Expiry | UnsetType = UNSET
     scope: str = ""  # add: default "user"; list and search: default all
     root: str = ""  # add to a workspace: name, path or URI of a workspace folder, default the first one
     query: str = ""  # search
@@ -275,22 +249,16 @@ def perform(memory: MemoryStore, request: MemoryRequest, roots: Sequence[Root]) 
         raise InvalidEntry(
             "action", f"unknown action {request.action!r}; must be one of {', '.join(ACTIONS)}.", ACTIONS
         )
+    if request.scope and request.scope not in SCOPES:
+        raise InvalidEntry("scope", f"unknown scope {request.scope!r}; must be one of {', '.join(SCOPES)}.", SCOPES)
     if request.action in ("update", "remove") and not request.id:
         raise InvalidEntry("id", "missing; must be the id of an entry.")
     if request.action in ("list", "search"):
         return _matching(memory, request, roots)
-    draft = EntryDraft(
-        category=request.category,
-        title=request.title,
-        content=request.content,
-        tags=request.tags,
-        paths=request.paths,
-        expires=request.expires,
-    )
     if request.action == "add":
-        changed = memory.add(draft, _target_root(request, roots))
+        changed = memory.add(request, _target_root(request, roots))
     elif request.action == "update":
-        changed = memory.update(request.id, draft, roots)
+        changed = memory.update(request.id, request, roots)
     else:
         changed = memory.remove(request.id, roots)
     return MemoryResult(changed.entries, len(changed.entries), problems=changed.problems)
@@ -298,7 +266,7 @@ def perform(memory: MemoryStore, request: MemoryRequest, roots: Sequence[Root]) 
 
 def _target_root(request: MemoryRequest, roots: Sequence[Root]) -> Root | None:
     """Return the workspace folder to add an entry to, or None for user memory."""
-    if parse_scope(request.scope or "user") == "user":
+    if (request.scope or "user") == "user":
         return None
     for root in roots:
         if not request.root or request.root.rstrip("/") in (root.name, root.path, root.uri.rstrip("/")):
@@ -316,12 +284,11 @@ def _matching(memory: MemoryStore, request: MemoryRequest, roots: Sequence[Root]
         raise InvalidEntry("offset", "must not be negative.")
     content, now = memory.load(roots), memory.clock()
     category = parse_category(request.category) if request.category is not UNSET else None
-    scope = parse_scope(request.scope) if request.scope else None
     entries = [
         entry
         for entry in content.entries
         if (category is None or entry.category == category)
-        and (scope is None or entry.scope == scope)
+        and request.scope in ("", entry.scope)
         and (request.include_expired or not entry.is_expired(now))
     ]
     if request.action == "list":

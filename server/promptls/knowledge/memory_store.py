@@ -29,7 +29,7 @@ import msgspec
 import platformdirs
 from filelock import FileLock, Timeout
 from msgspec import UNSET, Meta, Struct, UnsetType
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from promptls.index import UnreadableFile, folder_exists, read_own_file
 from promptls.model import Problem, Root
@@ -67,18 +67,26 @@ class InvalidEntry(ValueError):
         self.valid = valid
 
 
-class MemoryEntry(Struct, frozen=True, kw_only=True):
-    """An entry of the memory."""
+AwareDatetime = Annotated[datetime, Meta(tz=True)]
 
-    id: str
+
+class StoredEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An entry as stored in a file; the location of the file determines the scope."""
+
+    id: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
     category: Category
     title: str
     content: str
-    created: datetime  # timezone-aware, like all dates here
-    updated: datetime
+    created: AwareDatetime
+    updated: AwareDatetime
     tags: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()  # globs of the files it applies to, in .gitignore syntax; () for all
-    expires: datetime | None = None
+    expires: AwareDatetime | None = None
+
+
+class MemoryEntry(StoredEntry, frozen=True, kw_only=True):
+    """An entry of the memory."""
+
     scope: Scope = "user"
     root: str = ""  # path of the workspace folder, "" for user memory
 
@@ -93,8 +101,8 @@ class EntryDraft(Struct, frozen=True, kw_only=True):
     category: str | UnsetType = UNSET
     title: str | UnsetType = UNSET
     content: str | UnsetType = UNSET
-    tags: Sequence[str] | UnsetType = UNSET
-    paths: Sequence[str] | UnsetType = UNSET
+    tags: tuple[str, ...] | UnsetType = UNSET
+    paths: tuple[str, ...] | UnsetType = UNSET
     expires: Expiry | UnsetType = UNSET
 
 
@@ -108,27 +116,6 @@ def parse_category(value: str) -> Category:
         if value.strip().lower() == category:
             return category
     raise InvalidEntry("category", f"unknown category {value!r}; must be one of {', '.join(CATEGORIES)}.", CATEGORIES)
-
-
-def parse_scope(value: str) -> Scope:
-    """Parse a scope.
-
-    Raises:
-        InvalidEntry: The scope is unknown.
-    """
-    for scope in SCOPES:
-        if value == scope:
-            return scope
-    raise InvalidEntry("scope", f"unknown scope {value!r}; must be one of {', '.join(SCOPES)}.", SCOPES)
-
-
-def parse_title(value: str) -> str:
-    """Validate a title: one line of visible text.
-
-    Raises:
-        InvalidEntry: The title is invalid.
-    """
-    return _parse_line("title", value, MAX_TITLE_CHARACTERS)
 
 
 def parse_content(value: str) -> str:
@@ -152,7 +139,7 @@ def parse_labels(field: str, values: Sequence[str]) -> tuple[str, ...]:
     Raises:
         InvalidEntry: A label is invalid, or there are too many.
     """
-    found = tuple(dict.fromkeys(_parse_line(field, value, MAX_LABEL_CHARACTERS) for value in values))
+    found = tuple(dict.fromkeys(parse_line(field, value, MAX_LABEL_CHARACTERS) for value in values))
     if len(found) > MAX_LABELS:
         raise InvalidEntry(field, f"{len(found)} values; must be at most {MAX_LABELS}.")
     return found
@@ -190,7 +177,12 @@ def _parse_date(text: str) -> datetime:
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)).astimezone(timezone.utc)
 
 
-def _parse_line(field: str, value: str, max_characters: int) -> str:
+def parse_line(field: str, value: str, max_characters: int) -> str:
+    """Validate one line of visible text.
+
+    Raises:
+        InvalidEntry: The text is blank, too long or has invisible characters.
+    """
     text = " ".join(value.split())
     if not text:
         raise InvalidEntry(field, "blank; must be a line of text.")
@@ -218,22 +210,6 @@ MOVE_ATTEMPTS = 20
 """Attempts to replace a file; on Windows an open handle of another program blocks it."""
 MOVE_RETRY_DELAY_S = 0.02
 """Seconds between two attempts."""
-
-AwareDatetime = Annotated[datetime, Meta(tz=True)]
-
-
-class StoredEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An entry as stored in a file; the location of the file determines the scope."""
-
-    id: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
-    category: Category
-    title: str
-    content: str
-    created: AwareDatetime
-    updated: AwareDatetime
-    tags: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-    expires: AwareDatetime | None = None
 
 
 class MemoryContent(Struct, frozen=True):
@@ -289,19 +265,13 @@ _DAMAGED_HINT = 'Fix the file by hand; the next change backs it up with the suff
 
 def _decode_entry(raw: msgspec.Raw, scope: Scope, root: str) -> MemoryEntry:
     stored = decode_json(raw, StoredEntry)
-    return MemoryEntry(
-        id=stored.id,
-        category=stored.category,
-        title=parse_title(stored.title),
-        content=parse_content(stored.content),
-        created=stored.created,
-        updated=stored.updated,
-        tags=parse_labels("tags", stored.tags),
-        paths=parse_labels("paths", stored.paths),
-        expires=stored.expires,
-        scope=scope,
-        root=root,
-    )
+    valid = {
+        "title": parse_line("title", stored.title, MAX_TITLE_CHARACTERS),
+        "content": parse_content(stored.content),
+        "tags": parse_labels("tags", stored.tags),
+        "paths": parse_labels("paths", stored.paths),
+    }
+    return MemoryEntry(**{**asdict(stored), **valid, "scope": scope, "root": root})
 
 
 def encode_entries(entries: Sequence[MemoryEntry]) -> bytes:
@@ -385,10 +355,6 @@ def user_data_dir() -> Path:
     return Path(chosen).expanduser().absolute()
 
 
-def _now() -> datetime:
-    return datetime.now(timezone.utc)
-
-
 class _MemoryFile(Struct, frozen=True):
     """Location of one memory file."""
 
@@ -419,13 +385,10 @@ class MemoryStore:
     def __init__(
         self,
         data_dir: Path | None = None,
-        clock: Callable[[], datetime] = _now,
-        new_id: Callable[[], str] = lambda: secrets.token_hex(5),
+        clock: Callable[[], datetime] = lambda: datetime.now(timezone.utc),
     ) -> None:
         self.clock = clock
         self._data_dir = data_dir or user_data_dir()
-        self._new_id = new_id
-        self._cache: dict[Path, tuple[bytes, MemoryContent]] = {}
 
     def load(self, roots: Sequence[Root]) -> MemoryContent:
         """Load all entries from the files, entries of workspaces first."""
@@ -456,8 +419,7 @@ class MemoryStore:
                     raise InvalidEntry("content", f"duplicate of entry {entry.id}; update that entry instead.")
             if len(entries) >= MAX_ENTRIES:
                 raise InvalidEntry("scope", f"full with {MAX_ENTRIES:,} entries; remove some first.")
-            ids = {entry.id for entry in entries}
-            new = replace(new, id=next(name for name in iter(self._new_id, "") if name not in ids))
+            new = replace(new, id=secrets.token_hex(5))
             return MemoryChange((new,), save([*entries, new]))
 
     def update(self, entry_id: str, draft: EntryDraft, roots: Sequence[Root]) -> MemoryChange:
@@ -503,27 +465,27 @@ class MemoryStore:
     def _load_file(self, file: _MemoryFile) -> MemoryContent:
         data = read_own_file(file.base, file.name, MAX_BYTES)
         if data is None:
-            self._cache.pop(file.path, None)
             return MemoryContent()
         if isinstance(data, UnreadableFile):
             return MemoryContent(
                 (), (Problem(f"Cannot read the memory file {file.label}: {data.reason}."),), newer=True
             )
-        digest = hashlib.blake2b(data, digest_size=16).digest()
-        known = self._cache.get(file.path)
-        if known is None or known[0] != digest:
-            root = file.root.path if file.root is not None else ""
-            known = (digest, decode_entries(data, file.label, "user" if file.root is None else "workspace", root))
-            self._cache[file.path] = known
-        return known[1]
+        if file.root is None:
+            return decode_entries(data, file.label, "user", "")
+        return decode_entries(data, file.label, "workspace", file.root.path)
 
     @contextmanager
     def _edit(
         self, file: _MemoryFile
     ) -> Iterator[tuple[tuple[MemoryEntry, ...], Callable[[Sequence[MemoryEntry]], tuple[Problem, ...]]]]:
         """Lock a file; yield its entries and a function that replaces them."""
+        place = file.path.resolve().as_posix()
+        lock_name = hashlib.blake2b(place.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
         try:
-            with self._lock(file):
+            make_own_folder(self._data_dir)
+            locks = self._data_dir / "locks"
+            locks.mkdir(exist_ok=True)
+            with FileLock(locks / f"{lock_name}.lock", timeout=LOCK_TIMEOUT_S):
                 content = self._load_file(file)
                 if content.newer:
                     raise InvalidEntry("scope", content.problems[0].message)
@@ -533,16 +495,6 @@ class MemoryStore:
         except OSError as error:
             why = error.strerror or type(error).__name__
             raise InvalidEntry("scope", f"cannot change {file.label}: {why}.") from None
-
-    @contextmanager
-    def _lock(self, file: _MemoryFile) -> Iterator[None]:
-        make_own_folder(self._data_dir)
-        locks = self._data_dir / "locks"
-        locks.mkdir(exist_ok=True)
-        place = file.path.resolve().as_posix()
-        name = hashlib.blake2b(place.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
-        with FileLock(locks / f"{name}.lock", timeout=LOCK_TIMEOUT_S):
-            yield
 
     def _save(self, file: _MemoryFile, content: MemoryContent, entries: Sequence[MemoryEntry]) -> tuple[Problem, ...]:
         """Write a file; an old file with invalid content is backed up first."""
@@ -563,19 +515,20 @@ def _apply_draft(entry: MemoryEntry, draft: EntryDraft, now: datetime) -> Memory
     Raises:
         InvalidEntry: A field is invalid.
     """
+    changes: dict[str, Any] = {}
     if draft.category is not UNSET:
-        entry = replace(entry, category=parse_category(draft.category))
+        changes["category"] = parse_category(draft.category)
     if draft.title is not UNSET:
-        entry = replace(entry, title=parse_title(draft.title))
+        changes["title"] = parse_line("title", draft.title, MAX_TITLE_CHARACTERS)
     if draft.content is not UNSET:
-        entry = replace(entry, content=parse_content(draft.content))
+        changes["content"] = parse_content(draft.content)
     if draft.tags is not UNSET:
-        entry = replace(entry, tags=parse_labels("tags", draft.tags))
+        changes["tags"] = parse_labels("tags", draft.tags)
     if draft.paths is not UNSET:
-        entry = replace(entry, paths=parse_labels("paths", draft.paths))
+        changes["paths"] = parse_labels("paths", draft.paths)
     if draft.expires is not UNSET:
-        entry = replace(entry, expires=parse_expiry(draft.expires, now))
-    return entry
+        changes["expires"] = parse_expiry(draft.expires, now)
+    return replace(entry, **changes)
 
 
 def _entry_by_id(entries: Sequence[MemoryEntry], name: str) -> MemoryEntry:
