@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from graphkit import calls, view_of
-from promptls.graph.resolution.name_lookup import simple_type_name
-from promptls.languages import language_named
 
 CSHARP = """
 -- src/Words.cs --
@@ -17,7 +15,6 @@ namespace Shop.Words;
 public static class Words
 {
     public static string Say(this string text) => text;
-    public static string Say(this String text, int times) => text;
 }
 
 public static class Numbers
@@ -219,17 +216,3 @@ def test_calls_resolve_to_applicable_extension_methods(
     assert {name: [one.rpartition(":")[2].removeprefix("Shop.Words.") for one in of] for name, of in found.items()} == {
         name: list(dict.fromkeys(of)) for name, of in expected.items()
     }
-
-
-@pytest.mark.parametrize(
-    ("type_name", "language", "expected"),
-    [
-        ("System.String", "csharp", "string"),
-        ("TItem", "csharp", ""),
-        ("T", "kotlin", ""),
-        ("TimeSpan", "csharp", "TimeSpan"),
-        ("String", "kotlin", "String"),
-    ],
-)
-def test_simple_type_name_drops_namespace_and_resolves_alias(type_name: str, language: str, expected: str) -> None:
-    assert simple_type_name(type_name, language_named(language).extension_methods) == expected

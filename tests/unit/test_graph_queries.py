@@ -20,10 +20,9 @@ from promptls.graph.traversal import (
     call_paths,
     find_neighbors,
     graph_for_call_paths,
-    graph_for_nodes,
-    graph_for_position,
     graph_for_query,
-    graph_for_symbol,
+    graph_for_target,
+    resolve_position,
     resolve_target,
 )
 from promptls.knowledge.project.facts import ProjectHeader
@@ -294,10 +293,13 @@ def test_all_edges_adds_all_neighbors(tmp_path: Path) -> None:
 
 def test_graph_around_symbol_and_position(tmp_path: Path) -> None:
     view = view_of(APP, tmp_path)
-    check = ref_of(view, "app/service.py:check")
-    assert graph_for_symbol(view, "check") == graph_for_nodes(view, [check]) == graph_for_position(view, check[0], 35)
-    assert graph_for_position(view, check[0]).nodes[0].type == "file"
-    assert graph_for_position(view, "/nowhere.py").problem.startswith("Nothing in the workspace is called /nowhere.py")
+    path, _ = check = ref_of(view, "app/service.py:check")
+    around = graph_for_target(view, resolve_target(view, "check"))
+    assert around.nodes[0].ref == check
+    assert around == graph_for_target(view, resolve_position(view, path, 35))
+    assert graph_for_target(view, resolve_position(view, path, -1)).nodes[0].type == "file"
+    problem = graph_for_target(view, resolve_position(view, "/nowhere.py", -1)).problem
+    assert problem.startswith("Nothing in the workspace is called /nowhere.py")
 
 
 # ---- targets and explanations

@@ -36,10 +36,11 @@ def graph(engine: Engine, params: protocol.GraphParams, token: CancelToken) -> J
         limit = min(params.limit, MAX_CALL_PATHS)
         result = traversal.graph_for_call_paths(view, params.from_, params.to, header, limit, token)
     elif params.symbol is not None:
-        result = traversal.graph_for_symbol(view, params.symbol, header, params.limit, token)
+        target = traversal.resolve_target(view, params.symbol)
+        result = traversal.graph_for_target(view, target, header, params.limit, token)
     elif params.uri is not None:
-        path = path_of_document(params.uri, snapshot)
-        result = traversal.graph_for_position(view, path, None, header, params.limit, token)
+        target = traversal.resolve_position(view, path_of_document(params.uri, snapshot), -1)
+        result = traversal.graph_for_target(view, target, header, params.limit, token)
     elif params.query is not None and params.query.strip():
         team = start_team_search(engine, parse_query(params.query), snapshot)
         result = traversal.graph_for_query(view, params.query, header, limit=params.limit, token=token)

@@ -7,6 +7,7 @@ index is updated with the changed files of a snapshot; the graph is never built 
 
 from __future__ import annotations
 
+import posixpath
 import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -80,10 +81,13 @@ def update_reference_index(index: ReferenceIndex, change: Change) -> ReferenceIn
     """Return the index after a change of the files."""
     if not index.paths:
         return ReferenceIndex(_build_paths(change.changed))
-    outlines = [(e.path, _encoded_outline(change.before.get(e.path)), e.encoded_outline) for e in change.changed]
-    outlines += [(entry.path, entry.encoded_outline, b"") for entry in change.gone]
+    gone = {entry.path for entry in change.gone}
     paths = index.paths.mutate()
-    for path, old, new in outlines:
+    for entry in (*change.changed, *change.gone):
+        path = entry.path
+        previous = entry if path in gone else change.before.get(path)
+        old = previous.encoded_outline if previous is not None else b""
+        new = b"" if path in gone else entry.encoded_outline
         if old == new:
             continue
         before, after = reference_keys(old), reference_keys(new)
@@ -96,10 +100,6 @@ def update_reference_index(index: ReferenceIndex, change: Change) -> ReferenceIn
         for key in after - before:
             paths[key] = (*paths.get(key, ()), path)
     return ReferenceIndex(paths.finish())
-
-
-def _encoded_outline(entry: FileEntry | None) -> bytes:
-    return entry.encoded_outline if entry is not None else b""
 
 
 def _build_paths(entries: Iterable[FileEntry]) -> PersistentMap[str, tuple[str, ...]]:
@@ -136,7 +136,7 @@ def prose_target(
 
 
 def _prose_file(path: str, named: str, snapshot: Snapshot) -> tuple[OutlineRef, float, str] | None:
-    linked = _join_path(path.rpartition("/")[0], named)
+    linked = posixpath.normpath(posixpath.join(posixpath.dirname(path), named))
     if linked in snapshot.files and linked != path:
         return (linked, -1), LINK, "link"
     tail = "/" + named.lstrip("./")
@@ -152,17 +152,6 @@ def _is_named(ref: OutlineRef, use: Reference, symbol: Symbol | None) -> bool:
         return True
     stem = ref[0].rpartition("/")[2].partition(".")[0]
     return use.receiver.rpartition(".")[2] == stem
-
-
-def _join_path(folder: str, relative: str) -> str:
-    """Join a relative path to a folder and normalize "." and ".."."""
-    parts = [] if relative.startswith("/") else folder.split("/")
-    for part in relative.split("/"):
-        if part == "..":
-            parts = parts[:-1]
-        elif part not in (".", ""):
-            parts.append(part)
-    return "/".join(parts)
 
 
 # ---- graph
@@ -334,7 +323,7 @@ class GraphView:
         if cached is None:
             clear_if_full(self._incoming_cache)
             cached = self._incoming_cache[ref, files] = deduplicate_edges(
-                sorted(self._compute_incoming(ref, files), key=_by_evidence)
+                sorted(self._compute_incoming(ref, files), key=lambda e: (e.path, e.line, e.type, e.source[1]))
             )
         return cached
 
@@ -521,11 +510,6 @@ class GraphView:
         resolved = map(self.resolver.resolve_target, targets)
         return any(isinstance(target, Resolution) and target.ref in versions for target in resolved)
 
-    def popularity(self, ref: OutlineRef) -> int:
-        """Return the number of files that mention the name of a node, regardless of the target."""
-        symbol = self.symbol(ref)
-        return self.mention_count(symbol.name) if symbol is not None else 0
-
     def mention_count(self, name: str) -> int:
         """Return the number of files that mention a name."""
         return len(self._references.files_with(name))
@@ -564,7 +548,3 @@ class GraphView:
 def is_index(path: str) -> bool:
     """Return whether a file represents its folder, so that others can import its names from the folder."""
     return path.rpartition("/")[2].partition(".")[0] in INDEX_STEMS
-
-
-def _by_evidence(edge: Edge) -> tuple[str, int, str, int]:
-    return edge.path, edge.line, edge.type, edge.source[1]

@@ -108,7 +108,6 @@ _SENTENCE = re.compile(r"(.+?[.!?。！？])(?:\s|$)")
 _UNINFORMATIVE_WORDS = frozenset(
     "get set the a an of to is has do new make init self this test tests index main mod lib src".split()
 )
-_ABSTRACT_BASES = frozenset({"ABC", "ABCMeta", "Protocol"})
 
 
 def complexity_level(file_symbols: FileSymbols, index: int) -> Complexity:
@@ -116,23 +115,14 @@ def complexity_level(file_symbols: FileSymbols, index: int) -> Complexity:
 
     A type or file is as complex as its most complex function; a sum would only measure the length.
     """
-    number = max((file_symbols.symbols[i].complexity for i in nested_symbols(file_symbols, index)), default=0)
+    symbols = file_symbols.symbols
+    number = symbols[index].complexity if index >= 0 else 0
+    for i in range(index + 1, len(symbols)):
+        is_nested = index < 0 or (symbols[i].span.start < symbols[index].span.end and symbols[i].parent >= index)
+        if not is_nested:
+            break
+        number = max(number, symbols[i].complexity)
     return "simple" if number <= 10 else "moderate" if number <= 20 else "complex"
-
-
-def nested_symbols(file_symbols: FileSymbols, index: int) -> list[int]:
-    """Return the indices of a definition and its nested definitions; of all definitions for -1."""
-    if index < 0:
-        return list(range(len(file_symbols.symbols)))
-    end = file_symbols.symbols[index].span.end
-    last = index + 1
-    while (
-        last < len(file_symbols.symbols)
-        and file_symbols.symbols[last].span.start < end
-        and file_symbols.symbols[last].parent >= index
-    ):
-        last += 1
-    return list(range(index, last))
 
 
 def summarize(file_symbols: FileSymbols, index: int) -> str:
@@ -161,20 +151,15 @@ def first_sentence(doc: str) -> str:
 
 def describe_signature(symbol: Symbol, language: str) -> str:
     """Return a sentence from kind, name and signature, such as "Method ping that takes frame and gives bool"."""
+    text = f"{symbol.kind.capitalize()} {symbol.name or symbol.qualified}"
     if symbol.kind in TYPE_KINDS:
-        head = symbol.signature.partition("(")[2].partition(")")[0] if language == "python" else ""
-        derived = f", derived from {head}" if head else ""
-        return truncate_words(f"{symbol.kind.capitalize()} {symbol.name or symbol.qualified}{derived}.", MAX_SUMMARY)
-    if symbol.kind not in CALLABLE_KINDS or symbol.kind == "test":
-        return truncate_words(f"{symbol.kind.capitalize()} {symbol.name}.", MAX_SUMMARY)
-    takes = ", ".join(parameter_names(symbol.signature))
-    gives = after_arrow(symbol.signature)
-    gives = "" if gives in ("None", "()", "void") else gives
-    text = f"{symbol.kind.capitalize()} {symbol.name}"
-    if takes or gives:
-        text += " that " + " and ".join(
-            part for part in (takes and f"takes {takes}", gives and f"gives {gives}") if part
-        )
+        bases = symbol.signature.partition("(")[2].partition(")")[0] if language == "python" else ""
+        text += f", derived from {bases}" if bases else ""
+    elif symbol.kind in CALLABLE_KINDS and symbol.kind != "test":
+        takes, gives = ", ".join(parameter_names(symbol.signature)), after_arrow(symbol.signature)
+        parts = [f"takes {takes}"] if takes else []
+        parts += [f"gives {gives}"] if gives not in ("", "None", "()", "void") else []
+        text += f" that {' and '.join(parts)}" if parts else ""
     return truncate_words(text, MAX_SUMMARY - 1) + "."
 
 
@@ -210,69 +195,55 @@ def parameter_names(signature: str) -> list[str]:
 
 def node_tags(file_symbols: FileSymbols, index: int, label: str, layer: str) -> tuple[str, ...]:
     """Return at most MAX_TAGS tags: role, layer, decorators, then the words of the name."""
-    tags: dict[str, None] = {}
     if index < 0:
-        if layer != CORE:
-            tags[layer.lower()] = None
-        tags[file_symbols.outline.language] = None
         stem = label.rpartition("/")[2].partition(".")[0]
-        if stem.lower() in ("main", "__main__", "app", "cli", "server", "manage"):
-            tags["entry-point"] = None
-        for word in split_identifier(stem):
-            if word not in _UNINFORMATIVE_WORDS:
-                tags[word] = None
-        return tuple(tags)[:MAX_TAGS]
+        tags = [layer.lower()] if layer != CORE else []
+        tags.append(file_symbols.outline.language)
+        tags += ["entry-point"] if stem.lower() in ("main", "__main__", "app", "cli", "server", "manage") else []
+        tags += [word for word in split_identifier(stem) if word not in _UNINFORMATIVE_WORDS]
+        return tuple(dict.fromkeys(tags))[:MAX_TAGS]
     symbol = file_symbols.symbols[index]
     if symbol.kind == "test" or (layer == TEST and symbol.name.lower().startswith("test")):
-        tags["test"] = None
-    elif layer != CORE:
-        tags[layer.lower()] = None
-    for trait in symbol.traits.split():
-        if trait.startswith("@"):
-            tags[trait[1:].rpartition(".")[2].lower()] = None
+        tags = ["test"]
+    else:
+        tags = [layer.lower()] if layer != CORE else []
+    tags += [trait[1:].rpartition(".")[2].lower() for trait in symbol.traits.split() if trait.startswith("@")]
     if symbol.exported and symbol.kind in TYPE_KINDS | CALLABLE_KINDS and symbol.parent < 0:
-        tags["exported"] = None
-    for word in split_identifier(symbol.name):
-        if len(word) > 2 and word not in _UNINFORMATIVE_WORDS:
-            tags[word] = None
-    if symbol.kind not in REPEATED_KINDS:
-        tags[symbol.kind] = None
-    return tuple(tags)[:MAX_TAGS]
+        tags.append("exported")
+    words = split_identifier(symbol.name)
+    tags += [word for word in words if len(word) > 2 and word not in _UNINFORMATIVE_WORDS]
+    tags += [symbol.kind] if symbol.kind not in REPEATED_KINDS else []
+    return tuple(dict.fromkeys(tags))[:MAX_TAGS]
 
 
 _DECORATORS = {
-    "@property": "property",
-    "@cached_property": "property that is computed once",
-    "@staticmethod": "static method",
-    "@classmethod": "class method",
-    "@abstractmethod": "abstract method",
-    "@contextmanager": "context manager",
-    "@asynccontextmanager": "async context manager",
-    "@dataclass": "dataclass",
-    "@cache": "memoised",
-    "@lru_cache": "memoised",
-    "@overload": "overload",
-    "@override": "overrides a method of its base",
-    "@Override": "overrides a method of its base",
-    "@final": "final",
-    "@fixture": "test fixture",
-    "@total_ordering": "ordering from two methods",
-    "@derive": "derived traits",
-    "@test": "unit test",
-    "@Deprecated": "deprecated",
-    "@deprecated": "deprecated",
+    "property": "property",
+    "cached_property": "property that is computed once",
+    "staticmethod": "static method",
+    "classmethod": "class method",
+    "abstractmethod": "abstract method",
+    "contextmanager": "context manager",
+    "asynccontextmanager": "async context manager",
+    "dataclass": "dataclass",
+    "override": "overrides a method of its base",
+    "Override": "overrides a method of its base",
+    "fixture": "test fixture",
+    "deprecated": "deprecated",
+    "Deprecated": "deprecated",
 }
 _MODIFIERS = (
     (re.compile(r"\basync\b|\bsuspend\b"), "async"),
     (re.compile(r"\bstatic\b"), "static"),
     (re.compile(r"\babstract\b"), "abstract"),
     (re.compile(r"\bunsafe\b"), "unsafe"),
-    (re.compile(r"\bconst fn\b|\bconstexpr\b"), "evaluated by the compiler"),
     (re.compile(r"\btemplate\s*<"), "template"),
-    (re.compile(r"\bsealed\b"), "sealed"),
     (re.compile(r"\bdata class\b|\brecord\b|\bcase class\b"), "value class"),
-    (re.compile(r"\bvirtual\b"), "virtual"),
-    (re.compile(r"\bsynchronized\b"), "synchronized"),
+)
+_BASE_NOTES = (
+    ({"Protocol"}, "protocol"),
+    ({"ABC", "ABCMeta"}, "abstract base class"),
+    ({"Exception", "BaseException", "Error", "RuntimeError", "ValueError", "Throwable"}, "exception"),
+    ({"Enum", "IntEnum", "StrEnum", "Flag"}, "enumeration"),
 )
 
 
@@ -282,45 +253,23 @@ def language_notes(file_symbols: FileSymbols, index: int) -> tuple[str, ...]:
         return ()
     symbol = file_symbols.symbols[index]
     traits = symbol.traits.split()
-    notes: dict[str, None] = {}
+    notes: list[str] = []
     modifiers = [note for pattern, note in _MODIFIERS if pattern.search(symbol.signature)]
     if symbol.kind in CALLABLE_KINDS:
-        is_generator = "yields" in traits and "@contextmanager" not in traits and "@asynccontextmanager" not in traits
-        if is_generator:
-            notes["async generator" if "async" in modifiers else "generator"] = None
+        if "yields" in traits and not {"@contextmanager", "@asynccontextmanager"} & set(traits):
+            notes.append("async generator" if "async" in modifiers else "generator")
         elif "async" in modifiers:
-            notes["asynchronous"] = None
-        if "spawns" in traits:
-            notes["starts goroutines"] = None
-        if "defers" in traits:
-            notes["defers calls"] = None
-        if "awaits" in traits and "async" not in modifiers:
-            notes["awaits"] = None
-        notes.update(dict.fromkeys(note for note in modifiers if note != "async"))
-    for trait in traits:
-        note = _DECORATORS.get("@" + trait[1:].rpartition(".")[2]) if trait.startswith("@") else None
-        if note:
-            notes[note] = None
+            notes.append("asynchronous")
+        notes += [note for note in modifiers if note != "async"]
+    decorators = (trait[1:].rpartition(".")[2] for trait in traits if trait.startswith("@"))
+    notes += [_DECORATORS[name] for name in decorators if name in _DECORATORS]
     if symbol.kind in TYPE_KINDS:
-        notes.update(
-            dict.fromkeys(note for note in modifiers if note in ("abstract", "sealed", "value class", "template"))
-        )
-        names = {use.name for use in file_symbols.base_references(index)}
-        if names & _ABSTRACT_BASES:
-            notes["protocol" if "Protocol" in names else "abstract base class"] = None
-        if names & {"Exception", "BaseException", "Error", "RuntimeError", "ValueError", "Throwable"}:
-            notes["exception"] = None
-        if names & {"Enum", "IntEnum", "StrEnum", "Flag"}:
-            notes["enumeration"] = None
+        notes += [note for note in modifiers if note in ("abstract", "value class", "template")]
+        bases = {use.name for use in file_symbols.base_references(index)}
+        notes += [note for names, note in _BASE_NOTES if names & bases]
         methods = {file_symbols.symbols[i].name for i in file_symbols.children.get(index, ())}
         if {"__enter__", "__exit__"} <= methods:
-            notes["context manager"] = None
-        if {"__aenter__", "__aexit__"} <= methods:
-            notes["async context manager"] = None
-        if "__iter__" in methods and "__next__" in methods:
-            notes["iterator"] = None
-        if "__call__" in methods:
-            notes["callable objects"] = None
-        if "__getattr__" in methods:
-            notes["attributes made on demand"] = None
-    return tuple(notes)
+            notes.append("context manager")
+        if {"__iter__", "__next__"} <= methods:
+            notes.append("iterator")
+    return tuple(dict.fromkeys(notes))

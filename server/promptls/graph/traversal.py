@@ -10,7 +10,7 @@ number of mentioning files.  All functions are pure functions of a graph view.
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from math import log10
 
@@ -35,8 +35,6 @@ MAX_LENGTH = 16
 MIN_CERTAINTY = 0.3
 """Minimum certainty of edges that are followed."""
 
-Steps = Callable[[OutlineRef], list[OutlineRef]]
-
 
 def call_paths(
     view: GraphView,
@@ -60,10 +58,10 @@ def call_paths(
         if token is not None:
             token.check()
         if len(forward_level) <= len(backward_level):
-            forward_level = _next_level(forward_level, forward, lambda ref: successors(view, ref))
+            forward_level = _next_level(view, forward_level, forward, successors)
             meeting = [ref for ref in forward_level if ref in backward]
         else:
-            backward_level = _next_level(backward_level, backward, lambda ref: predecessors(view, ref))
+            backward_level = _next_level(view, backward_level, backward, predecessors)
             meeting = [ref for ref in backward_level if ref in forward]
         if meeting:
             paths = [
@@ -77,12 +75,15 @@ def call_paths(
 
 
 def _next_level(
-    forward_level: list[OutlineRef], visited: dict[OutlineRef, list[OutlineRef]], steps: Steps
+    view: GraphView,
+    previous: list[OutlineRef],
+    visited: dict[OutlineRef, list[OutlineRef]],
+    steps: Callable[[GraphView, OutlineRef], list[OutlineRef]],
 ) -> list[OutlineRef]:
     """Return the next level of the search and record the predecessors of its nodes."""
     level: dict[OutlineRef, list[OutlineRef]] = {}
-    for ref in forward_level:
-        for other in steps(ref):
+    for ref in previous:
+        for other in steps(view, ref):
             if other not in visited:
                 level.setdefault(other, []).append(ref)
     visited.update(level)
@@ -258,35 +259,27 @@ def find_neighbors(
             known = best.get(neighbor.ref)
             if neighbor.ref not in scores and (known is None or known.score < neighbor.score):
                 best[neighbor.ref] = neighbor
-    return tuple(sorted(best.values(), key=_sort_key)[:limit])
-
-
-def _sort_key(neighbor: ScoredNeighbor) -> tuple[float, OutlineRef]:
-    return -neighbor.score, neighbor.ref
+    return tuple(sorted(best.values(), key=lambda one: (-one.score, one.ref))[:limit])
 
 
 def _neighbors_of(view: GraphView, parent: OutlineRef, score: float) -> list[ScoredNeighbor]:
     """Return all neighbors of one node, best first."""
     edges = view.edges(parent, MAX_FILES_PER_NODE)
-    counts: dict[tuple[EdgeType, bool], int] = {}
-    for edge in edges:
-        key = (edge.type, edge.source == parent)
-        counts[key] = counts.get(key, 0) + 1
+    counts = Counter((edge.type, edge.source == parent) for edge in edges)
     best: dict[OutlineRef, ScoredNeighbor] = {}
     for edge in edges:
         is_outgoing = edge.source == parent
         other = edge.target if is_outgoing else edge.source
         if other == parent:
             continue
-        factor = (
-            (OUTGOING_FACTORS if is_outgoing else INCOMING_FACTORS)[edge.type]
-            * edge.weight
-            / (1 + log10(counts[edge.type, is_outgoing]))
-        )
-        neighbor = ScoredNeighbor(other, score * factor / (1 + log10(max(1, view.popularity(other)))), edge)
+        factor = (OUTGOING_FACTORS if is_outgoing else INCOMING_FACTORS)[edge.type] * edge.weight
+        symbol = view.symbol(other)
+        mentions = view.mention_count(symbol.name) if symbol is not None else 1
+        divisor = (1 + log10(counts[edge.type, is_outgoing])) * (1 + log10(max(1, mentions)))
+        neighbor = ScoredNeighbor(other, score * factor / divisor, edge)
         if other not in best or best[other].score < neighbor.score:
             best[other] = neighbor
-    return sorted(best.values(), key=_sort_key)
+    return sorted(best.values(), key=lambda one: (-one.score, one.ref))
 
 
 def all_neighbors(
@@ -351,50 +344,21 @@ def graph_for_query(
     return _build_result(view, refs, edges_between(view, refs), header)
 
 
-def graph_for_nodes(
+def graph_for_target(
     view: GraphView,
-    refs: Iterable[OutlineRef],
+    target: TargetMatches,
     header: ProjectHeader = NO_HEADER,
     limit: int = MAX_RESULT_NODES,
     token: CancelToken | None = None,
 ) -> GraphResult:
-    """Return the graph around some nodes."""
-    seeds = tuple(dict.fromkeys(refs))
+    """Return the graph around the nodes that match a target, from `resolve_target` or `resolve_position`."""
+    if not target.refs:
+        return GraphResult(header, (), (), (), problem=target.problem, suggestions=target.suggestions)
+    seeds = target.refs[:MAX_RESULTS]
     remaining = max(0, limit - len(seeds))
-    neighbors = find_neighbors(view, seeds, remaining, per_node=max(8, remaining // max(1, len(seeds))), token=token)
+    neighbors = find_neighbors(view, seeds, remaining, per_node=max(8, remaining // len(seeds)), token=token)
     nodes = (*seeds, *(neighbor.ref for neighbor in neighbors))[:limit]
     return _build_result(view, nodes, edges_between(view, nodes), header)
-
-
-def graph_for_symbol(
-    view: GraphView,
-    symbol: str,
-    header: ProjectHeader = NO_HEADER,
-    limit: int = MAX_RESULT_NODES,
-    token: CancelToken | None = None,
-) -> GraphResult:
-    """Return the graph around the nodes that match a target."""
-    return _graph_for_matches(view, resolve_target(view, symbol), header, limit, token)
-
-
-def graph_for_position(
-    view: GraphView,
-    path: str,
-    line: int | None = None,
-    header: ProjectHeader = NO_HEADER,
-    limit: int = MAX_RESULT_NODES,
-    token: CancelToken | None = None,
-) -> GraphResult:
-    """Return the graph around a file, or around the definition at a 0-based line."""
-    return _graph_for_matches(view, resolve_position(view, path, -1 if line is None else line), header, limit, token)
-
-
-def _graph_for_matches(
-    view: GraphView, matches: TargetMatches, header: ProjectHeader, limit: int, token: CancelToken | None
-) -> GraphResult:
-    if not matches.refs:
-        return GraphResult(header, (), (), (), problem=matches.problem, suggestions=matches.suggestions)
-    return graph_for_nodes(view, matches.refs[:MAX_RESULTS], header, limit, token)
 
 
 def graph_for_call_paths(
@@ -450,8 +414,6 @@ def layers_with_nodes(
 # ---------------------------------------------------------------- targets: "src/a.py", "src/a.py:run", "Server.run", "run", or the id of a node
 
 
-_TASK_SEPARATOR = re.compile(r"(?<=\w):(?=\w)")
-"""Separator in names of Rake tasks: "db:migrate"."""
 MAX_MATCHES = 50
 """Maximum number of definitions for one target."""
 MAX_SUGGESTIONS = 5
@@ -485,12 +447,10 @@ def resolve_target(view: GraphView, target: str) -> TargetMatches:
             files = _matching_files(view, path)
             if files:
                 definitions = tuple(p for f, _ in files for p in _definitions_in_file(view, f, name))
-                return (
-                    TargetMatches(definitions)
-                    if definitions
-                    else _not_in_file(view, name, f"{path} has no definition called {name}.", files[0][0])
-                )
-    found = definitions_named(view, target) or definitions_named(view, _TASK_SEPARATOR.sub(".", target))
+                if definitions:
+                    return TargetMatches(definitions)
+                return _not_in_file(view, name, f"{path} has no definition called {name}.", files[0][0])
+    found = definitions_named(view, target)
     return TargetMatches(found) if found else _not_found(view, target)
 
 
@@ -529,39 +489,27 @@ def definitions_named(view: GraphView, name: str) -> tuple[OutlineRef, ...]:
             rank = 0
         elif full.lower().endswith("." + name.lower()):
             rank = 1
-        elif symbol.name == last and "." in name and _module_path(ref[0]).endswith("." + name.rpartition(".")[0]):
+        elif symbol.name == last and "." in name and _is_in_module(ref[0], name.rpartition(".")[0]):
             rank = 0
         else:
             continue
         is_other_code = view.is_test(ref) or not is_project_code(view.snapshot.label(ref[0]))
-        found.append(((rank, is_other_code, symbol.qualified != name, _kind_rank(symbol.kind)), ref))
+        kind_rank = 0 if symbol.kind in TYPE_KINDS | {"module"} else 1 if symbol.kind in CALLABLE_KINDS else 2
+        found.append(((rank, is_other_code, symbol.qualified != name, kind_rank), ref))
     paths = {ref[0] for _, ref in found}
-    ordered = sorted(
-        found, key=lambda pair: (pair[0], _repeats_any(pair[1][0], paths), _path_order(pair[1][0]), pair[1])
-    )
-    return tuple(ref for _, ref in ordered)[:MAX_MATCHES]
+
+    def order(pair: tuple[tuple[int, ...], OutlineRef]) -> tuple[object, ...]:
+        rank, ref = pair
+        parts = ref[0].split("/")  # fewer folders first, and "api" before "api-beta"
+        is_declaration = not paths.isdisjoint(implementation_paths(ref[0]))
+        return rank, is_declaration, len(parts), parts, ref
+
+    return tuple(ref for _, ref in sorted(found, key=order))[:MAX_MATCHES]
 
 
-def _kind_rank(kind: str) -> int:
-    """Return the order of a kind among definitions of one name: types and modules, callables, others."""
-    if kind in TYPE_KINDS or kind == "module":
-        return 0
-    return 1 if kind in CALLABLE_KINDS else 2
-
-
-def _path_order(path: str) -> tuple[int, list[str]]:
-    """Return a sort key that puts files in fewer folders first, and "api" before "api-beta"."""
-    parts = path.split("/")
-    return len(parts), parts
-
-
-def _repeats_any(path: str, paths: set[str]) -> bool:
-    """Return whether a file only declares what one of the other files implements."""
-    return any(implementation in paths for implementation in implementation_paths(path))
-
-
-def _module_path(path: str) -> str:
-    return "." + path.rpartition(".")[0].replace("/", ".").removesuffix(".__init__")
+def _is_in_module(path: str, module: str) -> bool:
+    dotted = path.rpartition(".")[0].replace("/", ".").removesuffix(".__init__")
+    return f".{dotted}".endswith(f".{module}")
 
 
 def _by_id(view: GraphView, target: str) -> tuple[OutlineRef, ...]:
@@ -631,16 +579,9 @@ def _not_found(view: GraphView, target: str) -> TargetMatches:
             similar.append((score, symbol.qualified))
     similar.sort(key=lambda match: (-match[0], match[1]))
     waiting = sum(1 for entry in view.snapshot.files.values() if not entry.encoded_outline and not entry.skip_reason)
+    wait = f"is not indexed yet ({waiting} files are not)" if waiting else "was removed or renamed"
+    ignored = "its file may be ignored (.gitignore, .promptlsignore or the setting index.exclude)"
     return TargetMatches(
-        problem=f"Nothing in the workspace is called {target}: {_reasons(waiting)}",
+        problem=f"Nothing in the workspace is called {target}: the name may not exist, {ignored}, or it {wait}.",
         suggestions=tuple(dict.fromkeys(name for _, name in similar))[:MAX_SUGGESTIONS],
     )
-
-
-_IGNORE_SOURCES = ".gitignore, .promptlsignore or the setting index.exclude"
-"""Reasons for excluded files, in words that users of the command line, of editors and of agents can act on."""
-
-
-def _reasons(waiting: int) -> str:
-    wait = f"is not indexed yet ({waiting} files are not)" if waiting else "was removed or renamed"
-    return f"the name may not exist, its file may be ignored ({_IGNORE_SOURCES}), or it {wait}."

@@ -20,7 +20,7 @@ from promptls.graph.resolution.resolved_names import Resolution
 from promptls.index import NUMBER_LITERAL, STRING_LITERAL, UNKNOWN_RECEIVER, OutlineRef, Snapshot
 from promptls.languages import LANGUAGES, Language, language_named
 from promptls.languages.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
-from promptls.languages.language import ExtensionMethods, Manifest
+from promptls.languages.language import Manifest
 from promptls.model import OutlineView, Reference, Symbol
 from promptls.util.mappings import clear_if_full
 
@@ -291,25 +291,10 @@ _THIS_PARAMETER = re.compile(r"\(this\s+(?:(?:in|ref|scoped|params)\s+)*([\w.]+)
 _DART_EXTENSION = re.compile(r"extension\b[^{]*?\bon\s+([\w.]+)")
 _KOTLIN_RECEIVER = re.compile(r"fun\s+(?:<.*?>\s+)?([\w.]+)(?:<.*>)?\??\.\w+\s*\(")
 _TYPE_PARAMETER = re.compile(r"T(?:[A-Z]\w*)?|[A-Z]")
-_CSHARP_ALIASES = {
-    "String": "string",
-    "Object": "object",
-    "Boolean": "bool",
-    "Byte": "byte",
-    "Char": "char",
-    "Int16": "short",
-    "Int32": "int",
-    "Int64": "long",
-    "Single": "float",
-    "Double": "double",
-    "Decimal": "decimal",
-}
 _LITERAL_TYPES = {
     STRING_LITERAL: frozenset({"string", "String", "CharSequence"}),
     NUMBER_LITERAL: frozenset({"int", "Int", "long", "Long", "double", "Double", "num", "Number"}),
 }
-_PRIMITIVE_TYPES = frozenset({"char", "Char", "Character", "bool", "Bool", "Boolean"}).union(*_LITERAL_TYPES.values())
-"""Types that exclude each other: a literal has its own types of these and no others."""
 
 
 class ExtensionMethod(NamedTuple):
@@ -344,11 +329,8 @@ def applicable_extensions(
     if syntax == "receiver":
         extensions = _visible_extensions(snapshot, path, file, owner, extensions, reference.name)
     literal_types = _LITERAL_TYPES.get(reference.receiver)
-    if literal_types:
-        excluded = _PRIMITIVE_TYPES - literal_types
-        extensions = [extension for extension in extensions if extension.receiver_type not in excluded]
     if types is None:
-        declared = simple_type_name(_declared_type(file, owner, reference.receiver), syntax)
+        declared = simple_type_name(_declared_type(file, owner, reference.receiver))
         receiver_types: Collection[str] = literal_types or {declared} - {""}
     else:
         receiver_types = types
@@ -359,10 +341,13 @@ def applicable_extensions(
             extension
             for extension in extensions
             if not extension.receiver_type
-            or (types is None and not is_workspace_type(snapshot, extension.receiver_type))
+            or (types is None and not literal_types and not is_workspace_type(snapshot, extension.receiver_type))
         ]
-    if syntax == "this_parameter":
-        applicable = _in_imported_namespaces(snapshot, file, applicable) or applicable
+    if syntax == "this_parameter":  # C#; imports of the whole project are unknown
+        names = {
+            one.ref: _qualified_name(snapshot, one.ref).rpartition(".")[0].rpartition(".")[0] for one in applicable
+        }
+        applicable = [one for one in applicable if names[one.ref] and names[one.ref] in file.namespaces] or applicable
     distinct: dict[tuple[str, str], OutlineRef] = {}
     refs = (extension.ref for extension in applicable)
     for ref in sorted(refs, key=lambda ref: (-common_segments(ref[0], path), ref)):
@@ -384,15 +369,13 @@ def find_extensions(snapshot: Snapshot, name: str, language: str) -> list[Extens
         symbol = outline.symbols[ref[1]]
         type_name = _receiver_type(symbol, outline) if symbol.name == name and symbol.kind in CALLABLE_KINDS else ""
         if type_name:
-            out.append(ExtensionMethod(ref, simple_type_name(type_name, language_named(language).extension_methods)))
+            out.append(ExtensionMethod(ref, simple_type_name(type_name)))
     return out
 
 
-def simple_type_name(type_name: str, syntax: ExtensionMethods) -> str:
-    """Return a type name without its namespace, C# aliases resolved; "" for a type parameter."""
+def simple_type_name(type_name: str) -> str:
+    """Return a type name without its namespace; "" for a type parameter."""
     name = type_name.rpartition(".")[2]
-    if syntax == "this_parameter":
-        name = _CSHARP_ALIASES.get(name, name)
     return "" if _TYPE_PARAMETER.fullmatch(name) else name
 
 
@@ -408,11 +391,9 @@ def is_workspace_type(snapshot: Snapshot, name: str) -> bool:
 def _receiver_type(symbol: Symbol, outline: OutlineView) -> str:
     """Return the receiver type, as written, of an extension method; "" for other definitions."""
     syntax = language_named(outline.language).extension_methods
-    if syntax == "this_parameter":
-        match = _THIS_PARAMETER.search(symbol.signature)
-        return match.group(1) if match else ""
-    if syntax == "receiver":
-        match = _KOTLIN_RECEIVER.search(symbol.signature)
+    if syntax in ("this_parameter", "receiver"):
+        pattern = _THIS_PARAMETER if syntax == "this_parameter" else _KOTLIN_RECEIVER
+        match = pattern.search(symbol.signature)
         return match.group(1) if match else ""
     parent = outline.symbols[symbol.parent] if symbol.parent >= 0 else None
     if parent is None:
@@ -421,18 +402,6 @@ def _receiver_type(symbol: Symbol, outline: OutlineView) -> str:
         return parent.qualified if parent.kind == "impl" else ""
     match = _DART_EXTENSION.match(parent.signature)
     return match.group(1) if match else ""
-
-
-def _in_imported_namespaces(
-    snapshot: Snapshot, file: FileSymbols, extensions: Sequence[ExtensionMethod]
-) -> list[ExtensionMethod]:
-    """Return the C# extension methods in namespaces that a file imports; project-wide imports are unknown."""
-    out = []
-    for extension in extensions:
-        namespace = _qualified_name(snapshot, extension.ref).rpartition(".")[0].rpartition(".")[0]
-        if namespace and namespace in file.namespaces:
-            out.append(extension)
-    return out
 
 
 def _visible_extensions(

@@ -82,9 +82,7 @@ class TypeHierarchy:
         member_name = f"{file.symbols[ref[1]].qualified}.{name}"
         own = [i for i in file.by_qualified_name.get(member_name, ()) if not is_type_named_constructor(file.symbols[i])]
         if own:
-            exported = [
-                i for i in own if file.symbols[i].exported
-            ]  # of several clauses prefer one that others may call
+            exported = [i for i in own if file.symbols[i].exported]  # of several clauses one that others may call
             return (ref[0], (exported or own)[-1])
         if not file.language.methods_in_other_files:
             return None
