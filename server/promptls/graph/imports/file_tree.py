@@ -6,7 +6,7 @@ The file tree depends on file names only, so it is reused after edits.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from promptls.graph.resolution.name_lookup import common_segments
@@ -154,35 +154,20 @@ class Configs:
             manifest = self._manifests[path] = parse_manifest(path, self._read(path))
         return manifest
 
-    def packages(self) -> dict[str, str]:
-        """Return the folder of each npm package by name."""
-        return self._folders("package.json")
-
-    def crates(self) -> dict[str, str]:
-        """Return the folder of each crate by name as written in code."""
-        return self._folders("Cargo.toml")
-
-    def modules(self) -> dict[str, str]:
-        """Return the folder of each Go module by module path."""
-        return self._folders("go.mod")
-
-    def pubs(self) -> dict[str, str]:
-        """Return the folder of each Dart package by name."""
-        return self._folders("pubspec.yaml")
-
     def namespaces(self) -> tuple[tuple[str, str], ...]:
         """Return pairs of PHP namespace prefix and folder of its classes, longest prefix first."""
         if self._namespaces is None:
-            pairs = (pair for path in self._tree.files_named("composer.json") for pair in self._namespace_folders(path))
+            pairs = [
+                (prefix, folder)
+                for path in self._tree.files_named("composer.json")
+                for prefix, relative in self.manifest(path).namespaces
+                if (folder := self._tree.join(path.rpartition("/")[0], relative))
+            ]
             self._namespaces = tuple(sorted(pairs, key=lambda pair: (-len(pair[0]), pair)))
         return self._namespaces
 
-    def _namespace_folders(self, path: str) -> Iterator[tuple[str, str]]:
-        for prefix, relative in self.manifest(path).namespaces:
-            if folder := self._tree.join(path.rpartition("/")[0], relative):
-                yield prefix, folder
-
-    def _folders(self, file_name: str) -> dict[str, str]:
+    def folders(self, file_name: str) -> dict[str, str]:
+        """Return the folders that contain a manifest, by the name of the package, crate or module as used in code."""
         if file_name not in self._folders_by_name:
             folders: dict[str, str] = {}
             for path in sorted(self._tree.files_named(file_name), key=lambda p: (p.count("/"), p)):
@@ -254,7 +239,9 @@ class ResolutionContext(NamedTuple):
     configs: Configs
 
 
-LanguageResolver = Callable[[ResolutionContext, FileEntry, str, tuple[str, ...]], tuple[Target, ...]]
+Names = tuple[str, ...]
+Targets = tuple[Target, ...]
+LanguageResolver = Callable[[ResolutionContext, FileEntry, str, Names], Targets]
 """Maps (context, importing file, module, names) to one target per name, or one for the module; () for third parties."""
 
 
@@ -263,7 +250,7 @@ def folder_of(entry: FileEntry) -> str:
     return entry.path.rpartition("/")[0]
 
 
-def make_targets(path: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+def make_targets(path: str, names: Names) -> Targets:
     """Return targets for imported names, or for the file as a module without names; () without a file."""
     if not path:
         return ()

@@ -10,8 +10,10 @@ from promptls.graph.imports.file_tree import (
     WILDCARD,
     FileTree,
     LanguageResolver,
+    Names,
     ResolutionContext,
     Target,
+    Targets,
     folder_of,
     make_targets,
     nearest_path,
@@ -25,9 +27,7 @@ _PYTHON_STDLIB = sys.stdlib_module_names - {"test"}
 """Modules of the standard library; a module named "test" usually belongs to the project."""
 
 
-def resolve_python(
-    context: ResolutionContext, entry: FileEntry, module: str, names: tuple[str, ...]
-) -> tuple[Target, ...]:
+def resolve_python(context: ResolutionContext, entry: FileEntry, module: str, names: Names) -> Targets:
     """Resolve an import; an imported name that is a submodule resolves to its file."""
     path = find_python_module(context, entry, module)
     if not path:
@@ -55,16 +55,15 @@ def find_python_module(context: ResolutionContext, entry: FileEntry, module: str
             folder = folder.rpartition("/")[0]
         if not tree.root_of(folder):
             return ""
-        return _find_module(tree, f"{folder}/{relative}".rstrip("/"))
+        path = f"{folder}/{relative}".rstrip("/")
+        return _find_file(tree, path) or (path if path in tree.folders else "")
     if not tail:
         return ""
-    for find in (_find_file, _find_folder)[
-        : 1 if top in _PYTHON_STDLIB else 2
-    ]:  # namespace packages have the lowest precedence
-        for base in _search_folders(context, entry, top):
-            if path := find(tree, f"{base}/{relative}"):
-                return path
-    return ""
+    bases = list(_search_folders(context, entry, top))
+    path = next((path for base in bases if (path := _find_file(tree, f"{base}/{relative}"))), "")
+    if path or top in _PYTHON_STDLIB:
+        return path
+    return next((f"{base}/{relative}" for base in bases if f"{base}/{relative}" in tree.folders), "")
 
 
 def _search_folders(context: ResolutionContext, entry: FileEntry, top: str) -> Iterator[str]:
@@ -86,14 +85,6 @@ def _search_folders(context: ResolutionContext, entry: FileEntry, top: str) -> I
         yield nearest_path(packages, entry.path).rpartition("/")[0]
 
 
-def _find_module(tree: FileTree, path: str) -> str:
-    return _find_file(tree, path) or _find_folder(tree, path)
-
-
-def _find_folder(tree: FileTree, path: str) -> str:
-    return path if path in tree.folders else ""
-
-
 def _find_file(tree: FileTree, path: str) -> str:
     return tree.first_file((f"{path}.py", f"{path}/__init__.py", f"{path}.pyi", f"{path}/__init__.pyi"))
 
@@ -111,9 +102,7 @@ _CONVENTIONAL_ALIASES = {"$lib": ("src/lib",), "@": ("src",), "~": ("src", "app"
 """Conventional aliases of bundlers and frameworks that are not declared in tsconfig.json."""
 
 
-def resolve_script(
-    context: ResolutionContext, entry: FileEntry, module: str, names: tuple[str, ...]
-) -> tuple[Target, ...]:
+def resolve_script(context: ResolutionContext, entry: FileEntry, module: str, names: Names) -> Targets:
     """Resolve relative files, index files, aliases (declared or conventional) and packages of the workspace."""
     module = module.split("?", 1)[0]
     tree = context.tree
@@ -159,7 +148,7 @@ def _find_script(tree: FileTree, path: str) -> str:
 
 def _package_file(context: ResolutionContext, entry: FileEntry, module: str) -> str:
     """Return a file of a workspace package, which is identified by the name in its package.json."""
-    packages = context.configs.packages()
+    packages = context.configs.folders("package.json")
     parts = module.split("/")
     name = "/".join(parts[: 2 if module.startswith("@") else 1])
     if module.startswith("#"):
@@ -200,9 +189,7 @@ def _source_or_built(tree: FileTree, folder: str, candidates: list[str]) -> str:
 # ---- Rust
 
 
-def resolve_rust(
-    context: ResolutionContext, entry: FileEntry, module: str, names: tuple[str, ...]
-) -> tuple[Target, ...]:
+def resolve_rust(context: ResolutionContext, entry: FileEntry, module: str, names: Names) -> Targets:
     """Resolve paths from crate, self, super and crates of the workspace; parts below a file are names in it."""
     parts = [part for part in module.split("::") if part]
     if not parts:
@@ -240,7 +227,7 @@ def _first_module(context: ResolutionContext, entry: FileEntry, first: str) -> s
         config = context.configs.nearest(entry.path, "Cargo.toml")
         top = config.rpartition("/")[0]
         return _crate_root(tree, entry.path, top) if top else ""
-    folder = context.configs.crates().get(first, "")
+    folder = context.configs.folders("Cargo.toml").get(first, "")
     if folder:
         return tree.first_file((f"{folder}/src/lib.rs", f"{folder}/src/main.rs", f"{folder}/lib.rs"))
     below, remaining = _walk_modules(tree, entry.path, [first])  # paths may begin with a sibling module
@@ -302,9 +289,7 @@ def path_resolver(
         partial: Also try the file name with a leading underscore.
     """
 
-    def resolve(
-        context: ResolutionContext, entry: FileEntry, module: str, names: tuple[str, ...]
-    ) -> tuple[Target, ...]:
+    def resolve(context: ResolutionContext, entry: FileEntry, module: str, names: Names) -> Targets:
         tree, module = context.tree, module.removeprefix("package:").split("#", 1)[0].split("?", 1)[0]
         path_without_suffix = tree.join(folder_of(entry), module.lstrip("/") if module.startswith("/") else module)
         folder, _, base = path_without_suffix.rpartition("/")
@@ -313,47 +298,38 @@ def path_resolver(
         if not path and anywhere:
             relative = module.lstrip("./")
             path = tree.nearest_file([relative + suffix for suffix in suffixes], entry.path) if relative else ""
-        if not path:
-            return ()
-        return tuple(Target(path, n) for n in names) if names else (Target(path, name),)
+        return make_targets(path, names or (name,))
 
     return resolve
 
 
 resolve_relative = path_resolver()
-_header = path_resolver(("", ".in"), anywhere=True)
 _anywhere = path_resolver(anywhere=True)
-_ruby, _julia, _zig = path_resolver((".rb", "")), path_resolver(("", ".jl")), path_resolver(("",), "")
+_ruby, _julia = path_resolver((".rb", "")), path_resolver(("", ".jl"))
 
 
-def resolve_c(context: ResolutionContext, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+def resolve_c(context: ResolutionContext, entry: FileEntry, module: str, names: Names) -> Targets:
     """Resolve a header by relative path, otherwise by the end of its path.
 
-    Standard headers are only resolved in the same folder or in an include folder.  A generated header resolves to its
-    template, "config.h.in".
+    Standard headers are only resolved in the same folder or in an include folder.
     """
     if module not in STANDARD_HEADERS:
-        return _header(context, entry, module, names)
+        return _anywhere(context, entry, module, names)
     targets_found = resolve_relative(context, entry, module, names) or _anywhere(
         context, entry, f"include/{module}", names
     )
     return () if targets_found and targets_found[0].path == entry.path else targets_found
 
 
-def resolve_dart(
-    context: ResolutionContext, entry: FileEntry, module: str, names: tuple[str, ...]
-) -> tuple[Target, ...]:
+def resolve_dart(context: ResolutionContext, entry: FileEntry, module: str, names: Names) -> Targets:
     """Resolve relative files, and package:name/x.dart to lib/x.dart of the package named in pubspec.yaml."""
     if module.startswith("dart:"):
         return ()
     if module.startswith("package:"):
         package, _, below = module.removeprefix("package:").partition("/")
-        packages = context.configs.pubs()
-        if packages:
-            path = context.tree.first_file((f"{packages[package]}/lib/{below}",)) if package in packages else ""
-        else:
-            path = context.tree.nearest_file([f"lib/{below}"], entry.path)
-        return tuple(Target(path, n) for n in names or (WILDCARD,)) if path else ()
+        folder = context.configs.folders("pubspec.yaml").get(package)
+        path = context.tree.first_file((f"{folder}/lib/{below}",)) if folder is not None else ""
+        return make_targets(path, names or (WILDCARD,))
     return resolve_relative(context, entry, module, names)
 
 
@@ -361,50 +337,23 @@ _RUBY_LOAD_PATH = ("lib", "test", "spec", "app")
 """Folders that are usually on the load path of Ruby programs."""
 
 
-def resolve_ruby(
-    context: ResolutionContext, entry: FileEntry, module: str, names: tuple[str, ...]
-) -> tuple[Target, ...]:
-    """Resolve require_relative to relative files, and require to files below the load path or the root.
-
-    In scripts outside of the load path, require also resolves to files in the same folder.
-    """
+def resolve_ruby(context: ResolutionContext, entry: FileEntry, module: str, names: Names) -> Targets:
+    """Resolve require_relative to relative files, and require to files below the load path or the root."""
     if module.startswith("."):
         return _ruby(context, entry, module, names)
     tree = context.tree
-    root = tree.root_of(entry.path)
-    at_root = tree.join(root, module)
+    at_root = tree.join(tree.root_of(entry.path), module)
     path = tree.nearest_file([f"{folder}/{module}.rb" for folder in _RUBY_LOAD_PATH], entry.path)
     path = path or (tree.first_file((f"{at_root}.rb", at_root)) if at_root else "")
-    if path:
-        return (Target(path, WILDCARD),)
-    is_script = set(_RUBY_LOAD_PATH).isdisjoint(entry.path[len(root) :].split("/"))
-    return _ruby(context, entry, module, names) if is_script else ()
+    return (Target(path, WILDCARD),) if path else ()
 
 
-def resolve_julia(
-    context: ResolutionContext, entry: FileEntry, module: str, names: tuple[str, ...]
-) -> tuple[Target, ...]:
+def resolve_julia(context: ResolutionContext, entry: FileEntry, module: str, names: Names) -> Targets:
     """Resolve included files by relative path, and packages of the workspace to src/Package.jl."""
     targets_found = _julia(context, entry, module, names)
     if targets_found or not module.isidentifier():
         return targets_found
     return make_targets(context.tree.nearest_file([f"src/{module}.jl"], entry.path), names)
-
-
-_ZIG_BUILTINS = frozenset({"std", "builtin", "root"})
-"""Modules that do not correspond to a file of the project."""
-
-
-def resolve_zig(
-    context: ResolutionContext, entry: FileEntry, module: str, names: tuple[str, ...]
-) -> tuple[Target, ...]:
-    """Resolve relative files, and modules of build.zig to the nearest source file of that name."""
-    if module.endswith((".zig", ".zon")) or module in _ZIG_BUILTINS:
-        return _zig(context, entry, module, names)
-    path = context.tree.nearest_file(
-        [f"src/{module}.zig", f"{module}/{module}.zig", f"{module}/src/root.zig"], entry.path
-    )
-    return make_targets(path, names)
 
 
 # ---- imports of qualified names
@@ -419,9 +368,7 @@ def class_resolver(suffixes: tuple[str, ...], separator: str = ".", members: boo
         members: A name below a file is a member of the type named like the file.
     """
 
-    def resolve(
-        context: ResolutionContext, entry: FileEntry, module: str, names: tuple[str, ...]
-    ) -> tuple[Target, ...]:
+    def resolve(context: ResolutionContext, entry: FileEntry, module: str, names: Names) -> Targets:
         tree = context.tree
         base = module.strip(separator).replace(separator, "/").removesuffix("/Companion")
         type_prefix = base.rpartition("/")[2] + "." if members else ""
@@ -450,9 +397,7 @@ def class_resolver(suffixes: tuple[str, ...], separator: str = ".", members: boo
 _PHP_CLASSES = class_resolver((".php",), "\\")
 
 
-def resolve_php(
-    context: ResolutionContext, entry: FileEntry, module: str, names: tuple[str, ...]
-) -> tuple[Target, ...]:
+def resolve_php(context: ResolutionContext, entry: FileEntry, module: str, names: Names) -> Targets:
     """Resolve a class by the namespaces in composer.json, otherwise by the end of its path.
 
     Included files are resolved by relative path, because the prefix is usually __DIR__.
@@ -472,9 +417,7 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
-def resolve_elixir(
-    context: ResolutionContext, entry: FileEntry, module: str, names: tuple[str, ...]
-) -> tuple[Target, ...]:
+def resolve_elixir(context: ResolutionContext, entry: FileEntry, module: str, names: Names) -> Targets:
     """Resolve App.Some.Thing to …/app/some/thing.ex, or to …/some/thing.ex inside the app."""
     tree = context.tree
     matches: list[Target] = []
@@ -491,18 +434,13 @@ def resolve_elixir(
     return tuple(matches)
 
 
-def resolve_haskell(
-    context: ResolutionContext, entry: FileEntry, module: str, names: tuple[str, ...]
-) -> tuple[Target, ...]:
-    """Resolve App.Some.Thing to …/App/Some/Thing.hs."""
-    return make_targets(_module_file(context.tree, module.split("."), ".hs", entry.path), names)
+def module_resolver(separator: str, suffix: str) -> LanguageResolver:
+    """Return a resolver for modules by their full name: App.Some.Thing is …/App/Some/Thing.hs."""
 
+    def resolve(context: ResolutionContext, entry: FileEntry, module: str, names: Names) -> Targets:
+        return make_targets(_module_file(context.tree, module.split(separator), suffix, entry.path), names)
 
-def resolve_perl(
-    context: ResolutionContext, entry: FileEntry, module: str, names: tuple[str, ...]
-) -> tuple[Target, ...]:
-    """Resolve App::Some::Thing to …/App/Some/Thing.pm."""
-    return make_targets(_module_file(context.tree, module.split("::"), ".pm", entry.path), names)
+    return resolve
 
 
 def _module_file(tree: FileTree, parts: list[str], suffix: str, near: str) -> str:
@@ -522,9 +460,7 @@ def _module_file(tree: FileTree, parts: list[str], suffix: str, near: str) -> st
     return nearest_path(matches, near) if matches else ""
 
 
-def resolve_ocaml(
-    context: ResolutionContext, entry: FileEntry, module: str, names: tuple[str, ...]
-) -> tuple[Target, ...]:
+def resolve_ocaml(context: ResolutionContext, entry: FileEntry, module: str, names: Names) -> Targets:
     """Resolve a module to the unambiguously nearest file of its name, for a path to its last part that is a file.
 
     The first part may be a library that wraps its modules, which is a folder.
@@ -555,10 +491,10 @@ def _ocaml_file(tree: FileTree, path: str, name: str) -> str:
     return ""
 
 
-def resolve_go(context: ResolutionContext, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+def resolve_go(context: ResolutionContext, entry: FileEntry, module: str, names: Names) -> Targets:
     """Resolve a package by the module paths in go.mod to a file in its folder, which represents the package."""
     tree = context.tree
-    for name, folder in sorted(context.configs.modules().items(), key=lambda item: -len(item[0])):
+    for name, folder in sorted(context.configs.folders("go.mod").items(), key=lambda item: -len(item[0])):
         if module == name or module.startswith(name + "/"):
             location = folder + module[len(name) :]
             files = [p for p in tree.files_in(location) if p.endswith(".go")]
@@ -567,13 +503,10 @@ def resolve_go(context: ResolutionContext, entry: FileEntry, module: str, names:
     return ()
 
 
-def resolve_lua(
-    context: ResolutionContext, entry: FileEntry, module: str, names: tuple[str, ...]
-) -> tuple[Target, ...]:
+def resolve_lua(context: ResolutionContext, entry: FileEntry, module: str, names: Names) -> Targets:
     """Resolve require "a.b" to …/a/b.lua or …/a/b/init.lua."""
     base = module.replace(".", "/") if "/" not in module else module
-    path = context.tree.nearest_file([f"{base}.lua", f"{base}/init.lua", base], entry.path)
-    return (Target(path),) if path else ()
+    return make_targets(context.tree.nearest_file([f"{base}.lua", f"{base}/init.lua", base], entry.path), ())
 
 
 # ---- registry
@@ -588,12 +521,12 @@ _RESOLVERS: dict[str, LanguageResolver] = {
     "php": resolve_php,
     "lua": resolve_lua,
     "elixir": resolve_elixir,
-    "haskell": resolve_haskell,
+    "haskell": module_resolver(".", ".hs"),
     "ocaml": resolve_ocaml,
     "dart": resolve_dart,
-    "zig": resolve_zig,
+    "zig": path_resolver(name=""),
     "julia": resolve_julia,
-    "perl": resolve_perl,
+    "perl": module_resolver("::", ".pm"),
 }
 
 
