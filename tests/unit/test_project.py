@@ -144,10 +144,7 @@ def test_readme_names_project_without_manifest(tmp_path: Path) -> None:
     [
         ("-- test/cppext/setup.py --\nsetup(name='ext')\n-- os.py --\n", ""),
         ("-- deps/hiredis/CMakeLists.txt --\nproject(hiredis)\n-- Makefile --\nall:\n\tcc a.c\n-- src/a.c --\n", ""),
-        ('-- pkgs/a/package.json --\n{"name": "a"}\n-- pkgs/b/package.json --\n{"name": "b"}\n-- pkgs/b/x.js --\n', ""),
-        ('-- app/package.json --\n{"name": "shop"}\n-- app/x.js --\n-- notes.txt --\n', "shop"),
         ('-- app/package.json --\n{"name": "shop"}\n-- app/x.js --\n-- README.md --\n# The shop\n', "The shop"),
-        ('-- tests/app/package.json --\n{"name": "shop"}\n-- tests/app/x.js --\n', ""),
         ("-- README.md --\nIt sells.\n\n# Features\n", ""),
         ("-- README.md --\n## Getting started\n\nType shop.\n", ""),
         ("-- README.md --\n# Introduction\n\nIt sells.\n", ""),

@@ -218,28 +218,6 @@ def test_glob_in_subfolder_does_not_match_outside(tmp_path: Path) -> None:
     assert texts(gathered(files, tmp_path, "b/x.py", "a/x.ts")) == []
 
 
-def test_priority_precedes_proximity(tmp_path: Path) -> None:
-    files = """
--- .promptls/rules/first.md --
----
-priority: 5
----
-First.
--- .promptls/rules/last.md --
----
-priority: -1
----
-Last.
--- src/AGENTS.md --
-Near.
--- AGENTS.md --
-General.
--- src/a.py --
-x = 1
-"""
-    assert texts(gathered(files, tmp_path, "src/a.py")) == ["First.", "Near.", "General.", "Last."]
-
-
 # ---- invalid front matter
 
 WRONG = {

@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TypeVar, cast
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.graph.nodes import (
@@ -57,14 +56,8 @@ IMPORT = "\0"
 _IMPORT_WORD = re.compile(r"[\w-]+")
 
 
-class ReferenceIndex(Struct, frozen=True):
-    """Paths of files by referenced name or import word."""
-
-    paths: PersistentMap[str, tuple[str, ...]] = PersistentMap()
-
-    def files_with(self, key: str) -> tuple[str, ...]:
-        """Return the paths of the files that reference a name, or import a word prefixed by `IMPORT`."""
-        return self.paths.get(key, ())
+ReferenceIndex = PersistentMap[str, tuple[str, ...]]
+"""Paths of the files that reference a name, or import a word prefixed by `IMPORT`."""
 
 
 def reference_keys(encoded_outline: bytes) -> frozenset[str]:
@@ -79,10 +72,10 @@ def reference_keys(encoded_outline: bytes) -> frozenset[str]:
 
 def update_reference_index(index: ReferenceIndex, change: Change) -> ReferenceIndex:
     """Return the index after a change of the files."""
-    if not index.paths:
-        return ReferenceIndex(_build_paths(change.changed))
+    if not index:
+        return _build_index(change.changed)
     gone = {entry.path for entry in change.gone}
-    paths = index.paths.mutate()
+    paths = index.mutate()
     for entry in (*change.changed, *change.gone):
         path = entry.path
         previous = entry if path in gone else change.before.get(path)
@@ -99,11 +92,11 @@ def update_reference_index(index: ReferenceIndex, change: Change) -> ReferenceIn
                 del paths[key]
         for key in after - before:
             paths[key] = (*paths.get(key, ()), path)
-    return ReferenceIndex(paths.finish())
+    return paths.finish()
 
 
-def _build_paths(entries: Iterable[FileEntry]) -> PersistentMap[str, tuple[str, ...]]:
-    """Build the map from scratch; appending to lists is much cheaper than extending tuples."""
+def _build_index(entries: Iterable[FileEntry]) -> ReferenceIndex:
+    """Build the index from scratch; appending to lists is much cheaper than extending tuples."""
     lists: dict[str, list[str]] = {}
     for entry in entries:
         for key in reference_keys(entry.encoded_outline):
@@ -117,25 +110,8 @@ LINK, PATH, QUALIFIED_NAME, NAME_ALONE = 1.0, 0.8, 0.9, 0.6
 """Certainty of a target by the form of the reference."""
 
 
-def prose_target(
-    path: str,
-    use: Reference,
-    snapshot: Snapshot,
-    symbol_of: Callable[[OutlineRef], Symbol | None],
-    in_tests: Callable[[str], bool],
-) -> tuple[OutlineRef, float, str] | None:
-    """Return (target, certainty, form) of a reference in the prose of the file `path`; None without a unique target."""
-    if use.receiver.endswith("/") or "." in use.name or not use.name:
-        return _prose_file(path, use.receiver + use.name, snapshot)
-    refs = [
-        ref
-        for ref in snapshot.names.get(use.name.lower(), ())
-        if _is_named(ref, use, symbol_of(ref)) and not in_tests(ref[0])
-    ]
-    return (refs[0], QUALIFIED_NAME if use.receiver else NAME_ALONE, "name") if len(refs) == 1 else None
-
-
 def _prose_file(path: str, named: str, snapshot: Snapshot) -> tuple[OutlineRef, float, str] | None:
+    """Return (file, certainty, form) of a path or link in the prose of the file `path`."""
     linked = posixpath.normpath(posixpath.join(posixpath.dirname(path), named))
     if linked in snapshot.files and linked != path:
         return (linked, -1), LINK, "link"
@@ -181,7 +157,7 @@ class Graph:
     def __init__(self, imports: Callable[[Snapshot], Imports]) -> None:
         self._imports = imports
         self._lock = threading.Lock()
-        self._references = Derived(ReferenceIndex(), update_reference_index)
+        self._references: Derived[ReferenceIndex] = Derived(PersistentMap(), update_reference_index)
         self._tables = FileSymbolsCache()
         self._view: GraphView | None = None
 
@@ -385,11 +361,16 @@ class GraphView:
             yield Edge(ref, found.ref, kind, found.certainty, ref[0], use.line, found.method)
 
     def _prose_edges(self, ref: OutlineRef, use: Reference) -> Iterator[Edge]:
-        """Yield the edge from prose to the file or the definition that it mentions."""
-        found = prose_target(ref[0], use, self.snapshot, self.symbol, self._in_tests)
+        """Yield the edge from prose to the file or the definition that it mentions, if there is only one."""
+        if use.receiver.endswith("/") or "." in use.name or not use.name:
+            found = _prose_file(ref[0], use.receiver + use.name, self.snapshot)
+        else:
+            named = self.snapshot.names.get(use.name.lower(), ())
+            refs = [one for one in named if _is_named(one, use, self.symbol(one)) and not self._in_tests(one[0])]
+            certainty = QUALIFIED_NAME if use.receiver else NAME_ALONE
+            found = (refs[0], certainty, "name") if len(refs) == 1 else None
         if found is not None:
-            target, certainty, form = found
-            yield Edge(ref, target, "documents", certainty, ref[0], use.line, form)
+            yield Edge(ref, found[0], "documents", found[1], ref[0], use.line, found[2])
 
     def _import_edges(self, path: str) -> Iterator[Edge]:
         entry = self.snapshot.files[path]
@@ -405,7 +386,7 @@ class GraphView:
         symbols = self.file_symbols(path)
         if symbols is not None:
             keys.update(name.lower() for name in symbols.visible)
-        seen = {p for word in keys for p in self._references.files_with(IMPORT + word)}
+        seen = {p for word in keys for p in self.files_using(IMPORT + word)}
         for other in self._nearest_files(seen, path, files):
             if other != path:
                 yield from (edge for edge in self._import_edges(other) if edge.target[0] == path)
@@ -427,7 +408,7 @@ class GraphView:
     def _reexport_edges(self, ref: OutlineRef, symbol: Symbol) -> Iterator[Edge]:
         """Yield edges from index files that re-export a definition."""
         keys = (symbol.name.lower(), "default")
-        for path in sorted({p for word in keys for p in self._references.files_with(IMPORT + word) if is_index(p)}):
+        for path in sorted({p for word in keys for p in self.files_using(IMPORT + word) if is_index(p)}):
             file_symbols = self.file_symbols(path)
             if file_symbols is not None and path != ref[0]:
                 yield from (edge for edge in self._export_edges(path, file_symbols) if edge.target == ref)
@@ -443,7 +424,7 @@ class GraphView:
         file_symbols = self.file_symbols(ref[0])
         if symbol.kind == "constructor" and symbol.parent >= 0 and file_symbols is not None:
             names.add(file_symbols.symbols[symbol.parent].name)
-        mentions = {(path, name) for name in names - {""} for path in self._references.files_with(name)}
+        mentions = {(path, name) for name in names - {""} for path in self.files_using(name)}
         if symbol.parent < 0:
             mentions |= self._import_aliases(ref, symbol)
         versions = name_lookup.equivalent_definitions(self.snapshot, ref)
@@ -452,7 +433,7 @@ class GraphView:
             by_path.setdefault(path, []).append(name)
         for path in self._nearest_files(set(by_path), ref[0], files):
             file_symbols = self.file_symbols(path)
-            for name in by_path[path] if file_symbols is not None else ():
+            for name in by_path[path]:
                 for owner, use in file_symbols.references_named(name) if file_symbols is not None else ():
                     for edge in self._reference_edges((path, owner), use):
                         if edge.target in versions:
@@ -462,7 +443,7 @@ class GraphView:
         """Return (file, local name) for imports that rename a definition."""
         out: set[tuple[str, str]] = set()
         keys = {symbol.name.lower(), "default", ref[0].rpartition("/")[2].partition(".")[0].lower()}
-        for path in {p for word in keys for p in self._references.files_with(IMPORT + word)}:
+        for path in {p for word in keys for p in self.files_using(IMPORT + word)}:
             entry = self.entry(path)
             for local, target in self.resolver.imports.bindings(entry).items() if entry is not None else ():
                 if target.name in (symbol.name, "default") and local != symbol.name:
@@ -483,11 +464,9 @@ class GraphView:
             return ()
         versions = name_lookup.equivalent_definitions(self.snapshot, ref)
         own = {path for path, _ in versions}
-        named = set(self._references.files_with(IMPORT + symbol.name.lower())) - own
-        default = set(self._references.files_with(IMPORT + "default")) - own - named
-        wildcard = (
-            {path for path in self._references.files_with(IMPORT + "*") if is_index(path)} - own - named - default
-        )
+        named = set(self.files_using(IMPORT + symbol.name.lower())) - own
+        default = set(self.files_using(IMPORT + "default")) - own - named
+        wildcard = {path for path in self.files_using(IMPORT + "*") if is_index(path)} - own - named - default
         groups = (named, wildcard if symbol.exported and symbol.parent < 0 else set(), default)
         paths = [path for group in groups for path in self._nearest_files(group, ref[0], files)]
         uses: list[Edge] = []
@@ -512,17 +491,17 @@ class GraphView:
 
     def mention_count(self, name: str) -> int:
         """Return the number of files that mention a name."""
-        return len(self._references.files_with(name))
+        return len(self.files_using(name))
 
-    def files_using(self, name: str) -> tuple[str, ...]:
-        """Return the paths of the files that refer to a name."""
-        return self._references.files_with(name)
+    def files_using(self, key: str) -> tuple[str, ...]:
+        """Return the paths of the files that refer to a name, or import a word prefixed by `IMPORT`."""
+        return self._references.get(key, ())
 
     @cached_property
     def reference_counts(self) -> Mapping[str, int]:
         """Number of files that mention a name, by lower-case name."""
         out: dict[str, int] = {}
-        for word, paths in self._references.paths.items():
+        for word, paths in self._references.items():
             if not word.startswith(IMPORT):
                 name = word.lower()
                 out[name] = out.get(name, 0) + len(paths)
@@ -531,7 +510,7 @@ class GraphView:
     def _prose_mentions(self, ref: OutlineRef, files: int) -> Iterator[tuple[OutlineRef, Edge]]:
         """Yield (source, edge) for prose that mentions a file by name."""
         name = ref[0].rpartition("/")[2]
-        for path in self._nearest_files(set(self._references.files_with(name)), ref[0], files):
+        for path in self._nearest_files(set(self.files_using(name)), ref[0], files):
             file_symbols = self.file_symbols(path)
             for owner, use in file_symbols.references_named(name) if file_symbols is not None else ():
                 if use.kind == PROSE:

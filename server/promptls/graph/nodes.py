@@ -41,7 +41,7 @@ class Node(Struct, frozen=True):
     layer: str = ""
 
     @property
-    def ref(self) -> tuple[str, int]:
+    def ref(self) -> OutlineRef:
         """Path, and index into the symbols or -1 for the file."""
         return self.path, self.index
 

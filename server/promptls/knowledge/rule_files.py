@@ -181,9 +181,6 @@ def _lines_with_fences(text: str) -> Iterator[tuple[str, bool]]:
 
 # ---- applicability
 
-MAX_PRIORITY = 100
-"""Largest absolute value of the front matter's `priority`; keeps numbers comparable across files."""
-
 
 class RuleLocation(Struct, frozen=True):
     """Location of a rule file."""
@@ -216,12 +213,11 @@ class ApplicableRule(Struct, frozen=True):
     position: int  # position of the most important active file that the rule applies to
 
     @property
-    def sort_key(self) -> tuple[int, bool, int, int, bool, int, str]:
-        """Sort key: priority, general rules last, position of the active file, nearest folder, rules with filter first."""
+    def sort_key(self) -> tuple[bool, int, int, bool, int, str]:
+        """Sort key: general rules last, position of the active file, nearest folder, rules with filter first."""
         folder = self.location.folder
         general = not folder and not self.is_limited
         return (
-            -self.priority,
             general,
             0 if general else self.position,
             -(folder.count("/") + 1) if folder else 0,
@@ -229,14 +225,6 @@ class ApplicableRule(Struct, frozen=True):
             self.location.convention,
             self.location.name,
         )
-
-    @property
-    def priority(self) -> int:
-        """The `priority` of the front matter; higher priorities come first."""
-        text = self.front_matter.fields.get("priority", "")
-        if not isinstance(text, str) or len(text) > 5 or not text.removeprefix("-").isdecimal():
-            return 0
-        return max(-MAX_PRIORITY, min(MAX_PRIORITY, int(text)))
 
 
 def check_applicability(

@@ -9,7 +9,7 @@ import posixpath
 import re
 import shlex
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
 
@@ -175,25 +175,9 @@ def language_shares(lines: Mapping[str, int]) -> tuple[LanguageShare, ...]:
     return tuple(LanguageShare(name, n, n / total) for name, n in ordered if n >= total / 200)[:MAX_LANGUAGES]
 
 
-def naming_manifests(
-    manifests: Sequence[tuple[str, ProjectManifest]], names: Collection[str]
-) -> tuple[ProjectManifest, ProjectManifest]:
-    """Return the manifest that names the project, and the manifest of its main part; empty ones if there are none.
-
-    The first is the first named manifest in the root.  The second is the only one at the smallest depth, and its folder
-    contains at least half of the files (`names`).
-    """
-    named = [(label, m) for label, m in manifests if m.name]
-    project = next((m for label, m in named if "/" not in label), ProjectManifest())
-    inner = [(label, m) for label, m in named if "/" in label and not is_peripheral(label)]
-    depth = min((label.count("/") for label, _ in inner), default=0)
-    outer = {posixpath.dirname(label): m for label, m in reversed(inner) if label.count("/") == depth}
-    if project.name or len(outer) != 1:
-        return project, ProjectManifest()
-    ((folder, main),) = outer.items()
-    return project, main if 2 * sum(name.startswith(f"{folder}/") for name in names) >= len(
-        names
-    ) else ProjectManifest()
+def naming_manifest(manifests: Sequence[tuple[str, ProjectManifest]]) -> ProjectManifest:
+    """Return the manifest that names the project, the first named one in the root; an empty one if there is none."""
+    return next((m for label, m in manifests if m.name and "/" not in label), ProjectManifest())
 
 
 def project_frameworks(manifests: Sequence[tuple[str, ProjectManifest]]) -> tuple[Framework, ...]:

@@ -25,7 +25,7 @@ from promptls.knowledge.project.facts import (
     entry_points,
     language_shares,
     main_dependencies,
-    naming_manifests,
+    naming_manifest,
     outermost,
     project_commands,
     project_frameworks,
@@ -58,11 +58,6 @@ _DOCUMENTED_FILE = re.compile(r".*\.(?:pyi?|rs|go|java)")
 _SCRIPT_ENDS = (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".jsx", ".tsx")
 """Ends of JavaScript files, in which an import is an export too only if the file does nothing else."""
 _OWN_MODULE = re.compile(r"\.|self::|crate::|super::")
-
-
-def is_index_file(name: str) -> bool:
-    """Return true for files that represent the package in their folder."""
-    return _INDEX_FILE.fullmatch(name) is not None
 
 
 def package_docs(snapshot: Snapshot, root: Root, index_files: Collection[str]) -> dict[str, str]:
@@ -165,6 +160,34 @@ class _RootState:
         self.index_files: set[str] = set()  # represent a package
         self.parsed: dict[str, _ParsedFile] = {}
 
+    def update(self, old: FileEntry | None, new: FileEntry | None) -> None:
+        """Replace an entry by its new version; None for a file that was added or is gone."""
+        for entry, sign in ((old, -1), (new, 1)):
+            if entry is not None:
+                _update_tally(self.tally, entry, sign)
+        if new is not None:
+            if new.name not in self.names:
+                self._add_name(new.name)
+        elif old is not None:
+            self.parsed.pop(old.name, None)
+            for names in (
+                self.names, self.manifests, self.readmes, self.scripts, self.entry_files, self.index_files,
+            ):  # fmt: skip
+                names.discard(old.name)
+
+    def _add_name(self, name: str) -> None:
+        self.names.add(name)
+        if parser_for(name) is not None and name.count("/") <= MAX_MANIFEST_DEPTH:
+            self.manifests.add(name)
+        if "/" not in name and is_readme(name):
+            self.readmes.add(name)
+        if _SCRIPT.fullmatch(name):
+            self.scripts.add(name)
+        if entry_point_kind(name):
+            self.entry_files.add(name)
+        if _INDEX_FILE.fullmatch(name):
+            self.index_files.add(name)
+
 
 _RootStates = dict[str, _RootState]
 
@@ -238,49 +261,13 @@ class ProjectIndex:
 
 
 def _update_states(states: _RootStates, change: Change) -> _RootStates:
-    pairs_by_root: dict[str, list[tuple[FileEntry | None, FileEntry | None]]] = {}
     for entry in change.changed:
-        pairs_by_root.setdefault(entry.root, []).append((change.before.get(entry.path), entry))
+        if entry.root in states:
+            states[entry.root].update(change.before.get(entry.path), entry)
     for entry in change.gone:
-        pairs_by_root.setdefault(entry.root, []).append((entry, None))
-    for root, pairs in pairs_by_root.items():
-        if root in states:
-            _update_state(states[root], pairs)
+        if entry.root in states:
+            states[entry.root].update(entry, None)
     return states
-
-
-def _update_state(state: _RootState, pairs: Iterable[tuple[FileEntry | None, FileEntry | None]]) -> None:
-    for old, new in pairs:
-        for entry, sign in ((old, -1), (new, 1)):
-            if entry is not None:
-                _update_tally(state.tally, entry, sign)
-        if new is None and old is not None:
-            for names in (
-                state.names,
-                state.manifests,
-                state.readmes,
-                state.scripts,
-                state.entry_files,
-                state.index_files,
-            ):
-                names.discard(old.name)
-            state.parsed.pop(old.name, None)
-        elif new is not None and new.name not in state.names:
-            _add_name(state, new.name)
-
-
-def _add_name(state: _RootState, name: str) -> None:
-    state.names.add(name)
-    if parser_for(name) is not None and name.count("/") <= MAX_MANIFEST_DEPTH:
-        state.manifests.add(name)
-    if "/" not in name and is_readme(name):
-        state.readmes.add(name)
-    if _SCRIPT.fullmatch(name):
-        state.scripts.add(name)
-    if entry_point_kind(name):
-        state.entry_files.add(name)
-    if is_index_file(name):
-        state.index_files.add(name)
 
 
 def _update_tally(tally: FileTally, entry: FileEntry, sign: int) -> None:
@@ -304,15 +291,15 @@ def _build_facts(sources: SourceReader, state: _RootState) -> ProjectFacts:
     manifests = [(name, m) for name, m in parsed_manifests if m is not None and m != ProjectManifest()]
     opening = next((parsed[name].opening for name in readmes if name in parsed), None) or ReadmeOpening("", "")
     guarded = [name for name in scripts if name in parsed and parsed[name].has_main_guard]
-    project, main_part = naming_manifests(manifests, state.names)
+    project = naming_manifest(manifests)
     interfaces = library_interfaces(sources.snapshot, state.root, state.index_files)
     docs = package_docs(sources.snapshot, state.root, state.index_files)
     package_doc = docs.get("", "") or next((docs.get(posixpath.dirname(one.target), "") for one in interfaces), "")
     return ProjectFacts(
         root=state.root.path,
         label=state.root.name,
-        name=project.name or opening.title or main_part.name,
-        description=project.description or opening.paragraph or main_part.description or package_doc,
+        name=project.name or opening.title,
+        description=project.description or opening.paragraph or package_doc,
         files=state.tally.files,
         lines=sum(n for n in state.tally.lines.values() if n > 0),
         languages=language_shares(state.tally.lines),
@@ -335,17 +322,13 @@ def _is_outdated(sources: SourceReader, path: str, file: _ParsedFile) -> bool:
     document = sources.snapshot.documents.get(path)
     if document is not None:
         return content_hash(document.text) != file.content_hash
-    return file.stat is None or _current_stat(sources, path) != file.stat
-
-
-def _current_stat(sources: SourceReader, path: str) -> tuple[int, int] | None:
-    return None if path in sources.snapshot.documents else file_stat(path)
+    return file.stat is None or file_stat(path) != file.stat
 
 
 def _parse_file(sources: SourceReader, state: _RootState, name: str) -> None:
     """Read and parse a file unless this version of it is already parsed."""
     path = f"{state.root.path.rstrip('/')}/{name}"
-    stat = _current_stat(sources, path)
+    stat = None if path in sources.snapshot.documents else file_stat(path)
     known = state.parsed.get(name)
     if known is not None and not _is_outdated(sources, path, known):
         return
