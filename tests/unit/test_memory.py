@@ -16,8 +16,8 @@ from promptls.index.files.read import FileLimits
 from promptls.index.files.uris import to_uri
 from promptls.index.search.analyzer import tokenize
 from promptls.index.snapshot import Snapshot, SourceReader
-from promptls.knowledge.memory_requests import MemoryRequest, MemoryResult, perform, rank_entries, relevant_entries
-from promptls.knowledge.memory_store import InvalidEntry, MemoryEntry, MemoryStore, user_data_dir
+from promptls.knowledge.memory_requests import MemoryRequest, perform, rank_entries, relevant_entries
+from promptls.knowledge.memory_store import InvalidEntry, MemoryEntry, MemoryResult, MemoryStore, user_data_dir
 from promptls.mentions.context import ResolveContext, Services
 from promptls.mentions.resolve import resolve_mentions
 from promptls.model import MentionOutcome, Root, SectionEntry

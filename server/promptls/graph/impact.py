@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
@@ -153,16 +153,11 @@ def text_mentions(
         if isinstance(text, FileText) and name in text.text:
             known = set(_known_lines(view, path, name))
             own = symbol.span if symbol is not None and path == ref[0] else None
-            for line in _matching_lines(text.lines, word, name):
-                if line not in known and (own is None or line not in own):
-                    found.append(TextMention(path, line, code.search(text.lines[line]) is not None))
+            for number, line in enumerate(text.lines):
+                is_new = name in line and number not in known and (own is None or number not in own)
+                if is_new and word.search(line):
+                    found.append(TextMention(path, number, code.search(line) is not None))
     return tuple(sorted(found, key=lambda mention: not mention.is_code))
-
-
-def _matching_lines(lines: Sequence[str], word: re.Pattern[str], name: str) -> Iterator[int]:
-    for number, line in enumerate(lines):
-        if name in line and word.search(line):
-            yield number
 
 
 def _known_lines(view: GraphView, path: str, name: str) -> Iterator[int]:

@@ -115,7 +115,8 @@ def render_explanation(view: GraphView, explanation: Explanation) -> str:
     """Render an explanation as Markdown."""
     node = explanation.node
     if node is None:
-        return _render_not_found(explanation)
+        names = [f"- {name}" for name in explanation.suggestions]
+        return "\n".join(["# Not found", "", explanation.problem, *(["", "Near names:", "", *names] if names else [])])
     lines = [f"# {graph_markdown.display_name(node)} ({node.type})", ""]
     properties = [
         ("File", graph_markdown.node_location(node)),
@@ -170,13 +171,6 @@ def _render_related(title: str, related: tuple[RelatedNode, ...]) -> list[str]:
 
 def _remaining_count(count: int) -> list[str]:
     return [f"- and {count - MAX_LISTED} more"] if count > MAX_LISTED else []
-
-
-def _render_not_found(explanation: Explanation) -> str:
-    lines = ["# Not found", "", explanation.problem]
-    if explanation.suggestions:
-        lines += ["", "Near names:", "", *(f"- {name}" for name in explanation.suggestions)]
-    return "\n".join(lines)
 
 
 # ---------------------------------------------------------------- relation line

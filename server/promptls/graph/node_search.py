@@ -44,14 +44,22 @@ def search_nodes(
 
     A question without words, or with stop words only, has no matches.
     """
-    roots = _word_roots(query)
+    pieces: dict[str, None] = {}
+    for word in find_words(query):
+        parts = split_identifier(word)
+        candidates = [word.lower().strip("_"), *(parts if len(parts) > 1 else [])]
+        pieces |= dict.fromkeys(p for p in candidates if p not in STOP_WORDS and (len(p) > 1 or not p.isascii()))
+    roots = {word: _root(word) for word in list(pieces)[:MAX_WORDS]}
     if not roots:
         return ()
     matches_by_ref, counts = _scan_files(view, tuple(roots.values()), token)
-    words = _weigh_words(roots, counts)
-    candidates = _candidates(view, matches_by_ref, words, token)
+    weights = [1 / log2(2 + count) for count in counts]  # rare words count more
+    words = tuple(
+        QueryWord(word, root, weight / sum(weights), count > 0)
+        for (word, root), weight, count in zip(roots.items(), weights, counts, strict=True)
+    )
     scored: list[ScoredNode] = []
-    for i, ref in enumerate(candidates):
+    for i, ref in enumerate(_candidates(view, matches_by_ref, words, token)):
         if token is not None and i % 256 == 0:
             token.check()
         node = view.node(ref)
@@ -71,24 +79,6 @@ class QueryWord(Struct, frozen=True):
     root: str  # common prefix of its inflected forms
     weight: float  # the weights of a question sum to 1
     known: bool  # occurs in the workspace, so it is not misspelled
-
-
-def _word_roots(query: str) -> dict[str, str]:
-    """Return the words of a question with their roots."""
-    scores: dict[str, None] = {}
-    for word in find_words(query):
-        lower = word.lower().strip("_")
-        pieces = [lower, *split_identifier(word)] if len(split_identifier(word)) > 1 else [lower]
-        scores.update(dict.fromkeys(p for p in pieces if p not in STOP_WORDS and (len(p) > 1 or not p.isascii())))
-    return {word: _root(word) for word in list(scores)[:MAX_WORDS]}
-
-
-def _weigh_words(roots: Mapping[str, str], counts: Sequence[int]) -> tuple[QueryWord, ...]:
-    """Return the words weighted by rarity; `counts` are the numbers of files that contain each word."""
-    weights = [1 / log2(2 + count) for count in counts]
-    total = sum(weights)
-    each = zip(roots.items(), weights, counts, strict=True)
-    return tuple(QueryWord(word, root, weight / total, count > 0) for (word, root), weight, count in each)
 
 
 def _root(word: str) -> str:

@@ -22,10 +22,11 @@ from promptls.knowledge.memory_store import (
     EntryDraft,
     InvalidEntry,
     MemoryEntry,
+    MemoryResult,
     MemoryStore,
     parse_category,
 )
-from promptls.model import Problem, Root, SectionEntry
+from promptls.model import Root, SectionEntry
 from promptls.util import bm25
 
 TITLE_WEIGHT = 3.0
@@ -230,15 +231,6 @@ class MemoryRequest(EntryDraft, frozen=True, kw_only=True):
     include_expired: bool = False  # list and search
 
 
-class MemoryResult(Struct, frozen=True):
-    """The result of a memory request."""
-
-    entries: tuple[MemoryEntry, ...]  # added, changed, removed or matching entries; a list is sorted newest first
-    total: int  # number of entries without `limit` and `offset`
-    scores: tuple[float, ...] = ()  # search: one score per entry
-    problems: tuple[Problem, ...] = ()
-
-
 def perform(memory: MemoryStore, request: MemoryRequest, roots: Sequence[Root]) -> MemoryResult:
     """Execute a request.
 
@@ -256,12 +248,10 @@ def perform(memory: MemoryStore, request: MemoryRequest, roots: Sequence[Root]) 
     if request.action in ("list", "search"):
         return _matching(memory, request, roots)
     if request.action == "add":
-        changed = memory.add(request, _target_root(request, roots))
-    elif request.action == "update":
-        changed = memory.update(request.id, request, roots)
-    else:
-        changed = memory.remove(request.id, roots)
-    return MemoryResult(changed.entries, len(changed.entries), problems=changed.problems)
+        return memory.add(request, _target_root(request, roots))
+    if request.action == "update":
+        return memory.update(request.id, request, roots)
+    return memory.remove(request.id, roots)
 
 
 def _target_root(request: MemoryRequest, roots: Sequence[Root]) -> Root | None:

@@ -369,10 +369,12 @@ class _MemoryFile(Struct, frozen=True):
         return Path(self.base, self.name)
 
 
-class MemoryChange(Struct, frozen=True):
-    """The entries added, changed or removed, and problems that the user should know."""
+class MemoryResult(Struct, frozen=True):
+    """The result of a memory request."""
 
-    entries: tuple[MemoryEntry, ...]
+    entries: tuple[MemoryEntry, ...]  # added, changed, removed or matching entries; a list is sorted newest first
+    total: int  # number of entries without `limit` and `offset`
+    scores: tuple[float, ...] = ()  # search: one score per entry
     problems: tuple[Problem, ...] = ()
 
 
@@ -398,7 +400,7 @@ class MemoryStore:
             tuple(problem for content in contents for problem in content.problems),
         )
 
-    def add(self, draft: EntryDraft, root: Root | None = None) -> MemoryChange:
+    def add(self, draft: EntryDraft, root: Root | None = None) -> MemoryResult:
         """Add an entry to user memory, or to a workspace folder.
 
         Raises:
@@ -420,9 +422,9 @@ class MemoryStore:
             if len(entries) >= MAX_ENTRIES:
                 raise InvalidEntry("scope", f"full with {MAX_ENTRIES:,} entries; remove some first.")
             new = replace(new, id=secrets.token_hex(5))
-            return MemoryChange((new,), save([*entries, new]))
+            return MemoryResult((new,), 1, problems=save([*entries, new]))
 
-    def update(self, entry_id: str, draft: EntryDraft, roots: Sequence[Root]) -> MemoryChange:
+    def update(self, entry_id: str, draft: EntryDraft, roots: Sequence[Root]) -> MemoryResult:
         """Set the fields of a draft in an existing entry.
 
         Raises:
@@ -431,9 +433,9 @@ class MemoryStore:
         with self._edit(self._file_with(entry_id, roots)) as (entries, save):
             old = _entry_by_id(entries, entry_id)
             new = replace(_apply_draft(old, draft, self.clock()), updated=self.clock())
-            return MemoryChange((new,), save([new if entry is old else entry for entry in entries]))
+            return MemoryResult((new,), 1, problems=save([new if entry is old else entry for entry in entries]))
 
-    def remove(self, entry_id: str, roots: Sequence[Root]) -> MemoryChange:
+    def remove(self, entry_id: str, roots: Sequence[Root]) -> MemoryResult:
         """Remove an entry.
 
         Raises:
@@ -441,7 +443,7 @@ class MemoryStore:
         """
         with self._edit(self._file_with(entry_id, roots)) as (entries, save):
             old = _entry_by_id(entries, entry_id)
-            return MemoryChange((old,), save([entry for entry in entries if entry is not old]))
+            return MemoryResult((old,), 1, problems=save([entry for entry in entries if entry is not old]))
 
     # ---- files
 

@@ -38,7 +38,7 @@ class FrontMatter(Struct, frozen=True):
 
     fields: Mapping[str, Value]  # by normalized key: "alwaysapply"
     body: str
-    broken: tuple[tuple[str, int], ...] = ()  # (key, 1-based line) of each invalid field
+    broken: Mapping[str, int] = {}  # 1-based lines of invalid fields
     is_unterminated: bool = False  # begins like front matter, but does not end or has no fields
 
 
@@ -51,28 +51,34 @@ def parse_front_matter(text: str) -> FrontMatter:
     if not end:
         return FrontMatter({}, text, is_unterminated=True)
     body = text[sum(len(line) + 1 for line in lines[: end + 1]) :]
-    fields: dict[str, Value] = {}
-    broken: list[tuple[str, int]] = []
-    has_other_text = False
-    i = 1
-    while i < end:
-        line = lines[i].rstrip()
-        key = _KEY.match(line)
-        if key is None:
-            has_other_text = has_other_text or not (not line or line.lstrip().startswith("#"))
-            i += 1
-            continue
-        block = _block_end(lines, i + 1, end)
-        name = normalize_key(key[1])
-        value = _parse_value((key[2] or "").strip(), lines[i + 1 : block])
-        if value is None:
-            broken.append((name, i + 1))
-        elif value:
-            fields[name] = value
-        i = block
+    fields, broken, has_other_text = _parse_fields(lines[1:end])
     if has_other_text and not fields and not broken:  # a text that begins with a horizontal rule
         return FrontMatter({}, text, is_unterminated=True)
-    return FrontMatter(fields, body, tuple(broken))
+    return FrontMatter(fields, body, broken)
+
+
+def _parse_fields(lines: list[str]) -> tuple[dict[str, Value], dict[str, int], bool]:
+    """Return fields, 1-based lines of invalid fields, and whether there is text that is not a field."""
+    fields: dict[str, Value] = {}
+    broken: dict[str, int] = {}
+    has_other_text = False
+    i = 0
+    while i < len(lines):
+        line = lines[i].rstrip()
+        i += 1
+        key = _KEY.match(line)
+        if key is None:
+            has_other_text = has_other_text or bool(line and not line.lstrip().startswith("#"))
+            continue
+        start = i
+        while i < len(lines) and (not lines[i].strip() or lines[i][0].isspace() or _ITEM.match(lines[i].rstrip())):
+            i += 1
+        value = _parse_value((key[2] or "").strip(), lines[start:i])
+        if value is None:
+            broken[normalize_key(key[1])] = start + 1
+        elif value:
+            fields[normalize_key(key[1])] = value
+    return fields, broken, has_other_text
 
 
 def normalize_key(key: str) -> str:
@@ -97,18 +103,6 @@ def unquote(text: str) -> str:
     return text
 
 
-def _block_end(lines: list[str], start: int, end: int) -> int:
-    """Return the end of the block below a key: indented lines and list items from `start`."""
-    i = last = start
-    while i < end:
-        line = lines[i].rstrip()
-        if line and not line[0].isspace() and not _ITEM.match(line):
-            break
-        i += 1
-        last = i if line else last
-    return last
-
-
 def _parse_value(text: str, below: list[str]) -> Value | None:
     """Parse the value after a key and in the block below it; None if unsupported."""
     text = _strip_comment(text)
@@ -116,18 +110,14 @@ def _parse_value(text: str, below: list[str]) -> Value | None:
     if text in _BLOCK_SCALAR_MARKS:
         return " ".join(line.strip() for line in below)
     if text.startswith("["):
-        return _parse_inline_list(" ".join([text, *map(str.strip, below)]))
+        text = " ".join([text, *map(str.strip, below)])
+        return tuple(map(unquote, _split_commas(text[1:-1]))) if text.endswith("]") else None
     if text:
         plain = unquote(text) if text[0] in "'\"" and _closing_quote(text, 0) == len(text) - 1 else text
         return None if below and _ITEM.match(below[0].strip()) else " ".join([plain, *map(str.strip, below)])
     if not below:
         return ""
     return _parse_items(below) if _ITEM.match(below[0].strip()) else _parse_mapping(below)
-
-
-def _parse_inline_list(text: str) -> tuple[str, ...] | None:
-    """Parse an inline list: "[a, b]"."""
-    return tuple(map(unquote, _split_commas(text[1:-1]))) if text.endswith("]") else None
 
 
 def _parse_items(below: list[str]) -> tuple[str, ...] | None:
@@ -140,31 +130,14 @@ def _parse_items(below: list[str]) -> tuple[str, ...] | None:
 
 def _parse_mapping(below: list[str]) -> dict[str, tuple[str, ...]] | None:
     """Parse nested keys, each with a list or a single value."""
-    out: dict[str, tuple[str, ...]] = {}
     indent = len(below[0]) - len(below[0].lstrip())
-    i = 0
-    while i < len(below):
-        key = _KEY.match(below[i].strip())
-        if key is None or len(below[i]) - len(below[i].lstrip()) != indent:
-            return None
-        end = i + 1
-        while end < len(below) and not (
-            len(below[end]) - len(below[end].lstrip()) <= indent and _KEY.match(below[end].strip())
-        ):
-            end += 1
-        text = _strip_comment((key[2] or "").strip())
-        inner = (
-            _parse_inline_list(text)
-            if text.startswith("[")
-            else (unquote(text),)
-            if text
-            else _parse_items(below[i + 1 : end])
-        )
-        if inner is None or (text and end > i + 1):
-            return None
-        out[normalize_key(key[1])] = inner
-        i = end
-    return out
+    if any(line[:indent].strip() for line in below):
+        return None
+    fields, broken, has_other_text = _parse_fields([line[indent:] for line in below])
+    lists = {key: (value,) if isinstance(value, str) else value for key, value in fields.items()}
+    if broken or has_other_text or any(isinstance(value, Mapping) for value in lists.values()):
+        return None
+    return {key: value for key, value in lists.items() if isinstance(value, tuple)}
 
 
 def _strip_comment(text: str) -> str:
@@ -323,7 +296,7 @@ def parse_filter(front_matter: FrontMatter, requires_filter: bool = False) -> Ru
 
 def _filter_error(front_matter: FrontMatter) -> str:
     """Return an error if the filter is invalid, otherwise ""."""
-    for key, line in front_matter.broken:
+    for key, line in front_matter.broken.items():
         if key in _FILTER_KEYS:
             return f"invalid line {line} in its front matter"
     fields = front_matter.fields

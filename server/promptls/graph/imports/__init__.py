@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from promptls.graph.imports.file_tree import WILDCARD, Configs, FileTree, Read, ResolutionContext, Target
 from promptls.graph.imports.language_resolvers import RESOLVERS, find_python_module
-from promptls.index import Change, Derived, FileLimits, Snapshot, UnreadableFile, read_text
+from promptls.index import Derived, FileLimits, Snapshot, UnreadableFile, read_text
 from promptls.languages import language_named
 from promptls.languages.kinds import CALLABLE_KINDS
 from promptls.model import FileEntry, Import
@@ -103,6 +103,7 @@ class ImportResolver:
     def _bind(self, entry: FileEntry, imports: Sequence[Import]) -> dict[str, Target]:
         bindings: dict[str, Target] = {}
         language = entry.outline.language if entry.outline is not None else ""
+        rules = language_named(language).imports
         for imported in imports:
             if imported.names:
                 targets = self.targets(entry, imported)
@@ -122,7 +123,8 @@ class ImportResolver:
                     bindings[head] = Target(path)
                 continue
             targets = self.targets(entry, imported)
-            local = imported.local_names[0] if imported.local_names else _local_name(imported.module, language)
+            own_name = rules.local_name(imported.module) if rules is not None else ""
+            local = imported.local_names[0] if imported.local_names else own_name
             if targets and local:
                 bindings[local] = Target(targets[0].path, "" if targets[0].name == WILDCARD else targets[0].name)
         return bindings
@@ -147,23 +149,15 @@ class ImportResolvers:
     """The import resolver of the latest snapshot.  Safe to call from any thread."""
 
     def __init__(self) -> None:
-        self._latest: Derived[ImportResolver | None] = Derived(None, _next_resolver, lambda snapshot: snapshot)
+        self._latest: Derived[ImportResolver | None] = Derived(
+            None, lambda previous, change: ImportResolver(change.snapshot, previous), lambda snapshot: snapshot
+        )
 
     def at(self, snapshot: Snapshot) -> ImportResolver:
         """Return the resolver of a snapshot, which reuses results of the previous one."""
         resolver = self._latest.at(snapshot)
         assert resolver is not None
         return resolver
-
-
-def _next_resolver(previous: ImportResolver | None, change: Change) -> ImportResolver:
-    return ImportResolver(change.snapshot, previous)
-
-
-def _local_name(module: str, language: str) -> str:
-    """Return the local name of a module that is imported without names, "" for none."""
-    imports = language_named(language).imports
-    return imports.local_name(module) if imports is not None else ""
 
 
 def _hash_configs(snapshot: Snapshot) -> tuple[tuple[str, bytes], ...]:

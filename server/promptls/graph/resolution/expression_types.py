@@ -102,9 +102,11 @@ class ExpressionResolver:
             return parent
         if part.endswith("()"):
             return self._call_result(entity, depth)
-        if isinstance(entity, Resolution) and (isinstance(parent, Instance) or self._is_property(entity)):
-            return self._attribute_value(entity, depth)
-        return entity
+        symbol = self._lookup.snapshot.symbol(entity.ref) if isinstance(entity, Resolution) else None
+        if symbol is None:
+            return entity
+        kinds = CALLABLE_KINDS | {"property"} if isinstance(parent, Instance) else {"property"}
+        return self._call_result(entity, depth) if symbol.kind in kinds else entity
 
     def _resolve_head(
         self, path: str, file: FileSymbols, owner: int, part: str, depth: int, prefer_value: bool
@@ -138,12 +140,11 @@ class ExpressionResolver:
         if found is None and file.language.names_without_import and name[:1].isupper():
             definitions = self._lookup.workspace_definitions(name, file.outline.language)
             found = definitions[0] if len(definitions) == 1 else None
-        if found is None and name in file.imported_names and not self._is_resolved_import(path, name):
-            return EXTERNAL
+        if found is None and name in file.imported_names:
+            bindings = self._lookup.imports.bindings(self._lookup.snapshot.files[path])
+            if name not in bindings:
+                return EXTERNAL
         return self._call_result(found, depth) if is_call else found
-
-    def _is_resolved_import(self, path: str, name: str) -> bool:
-        return name in self._lookup.imports.bindings(self._lookup.snapshot.files[path])
 
     def variable_value(self, entity: Entity | None, depth: int = 0) -> Instance | None:
         """Return the value of a module-level variable, as in `app = Flask()`, or None if it is unknown."""
@@ -224,17 +225,6 @@ class ExpressionResolver:
         argument, parameter = (int(number) for number in numbers.split(","))
         argument_type = callback_parameter_type(file.symbols[index].signature, argument, parameter)
         return self.resolve_type(found.ref[0], index, argument_type, depth + 2) if argument_type else None
-
-    def _is_property(self, found: Resolution) -> bool:
-        symbol = self._lookup.snapshot.symbol(found.ref)
-        return symbol is not None and symbol.kind == "property"
-
-    def _attribute_value(self, found: Resolution, depth: int) -> Entity | None:
-        """Return the value of an attribute: the result of a property, or a nested type itself."""
-        symbol = self._lookup.snapshot.symbol(found.ref)
-        if symbol is not None and symbol.kind in CALLABLE_KINDS | {"property"}:
-            return self._call_result(found, depth)
-        return found
 
     def _member(self, entity: Entity, name: str, prefer_value: bool, depth: int) -> Entity | None:
         """Return the value of a member if it is known, else the member."""

@@ -102,8 +102,13 @@ class NameResolver:
         self, path: str, file: FileSymbols, owner: int, reference: Reference
     ) -> tuple[Resolution, ...]:
         name, receiver, language = reference.name, reference.receiver, file.outline.language
-        if receiver in SUPER_NAMES and not self._is_module(path, owner, receiver):
-            inherited = self._inherited_member(path, file, owner, name)
+        if receiver in SUPER_NAMES:
+            meaning = self._expressions.resolve(path, owner, receiver)
+            type_ = self.types.enclosing_type(path, file, owner)
+            is_module = isinstance(meaning, Module | Resolution)  # as in Rust
+            bases = self.types.supertypes(type_) if type_ is not None and not is_module else ()
+            members = (self.types.own_member(base, name) for base in bases)
+            inherited = next((member for member in members if member is not None), None)
             if inherited is not None:
                 return (Resolution(inherited, "inherited"),)
         is_literal = receiver in (STRING_LITERAL, NUMBER_LITERAL)
@@ -127,16 +132,6 @@ class NameResolver:
             hidden = {extension.ref for extension in self._extensions_named(name, language)}
             return tuple(definition for definition in definitions if definition.ref not in hidden)
         return definitions
-
-    def _is_module(self, path: str, owner: int, receiver: str) -> bool:
-        """Return true if `super` is a module, as in Rust."""
-        return isinstance(self._expressions.resolve(path, owner, receiver), Module | Resolution)
-
-    def _inherited_member(self, path: str, file: FileSymbols, owner: int, name: str) -> OutlineRef | None:
-        """Return the member to which `super` refers."""
-        type_ = self.types.enclosing_type(path, file, owner)
-        bases = self.types.supertypes(type_) if type_ is not None else ()
-        return next((member for base in bases if (member := self.types.own_member(base, name)) is not None), None)
 
     def _macro_namespace_function(self, path: str, reference: Reference, entity: Entity | None) -> Resolution | None:
         """Return a function of a C++ namespace opened by a macro, from an included file named like the namespace."""

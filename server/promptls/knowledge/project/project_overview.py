@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from promptls.index import Snapshot, SourceReader, split_lines
-from promptls.knowledge.project.facts import EntryPoint, LanguageShare, ProjectCommand, ProjectFacts, outermost
+from promptls.knowledge.project.facts import EntryPoint, ProjectCommand, ProjectFacts, outermost
 from promptls.knowledge.project.folder_tree import TreeFolder
 from promptls.knowledge.project.readme import is_readme, read_purpose, read_summary, readme_order
 from promptls.model import Root, SectionEntry
@@ -84,16 +84,14 @@ def _summary(facts: ProjectFacts) -> str:
     lines = [f"{name}: {facts.description}" if facts.description else f"Project {name}"]
     if facts.languages:
         versions = f" ({', '.join(facts.versions)})" if facts.versions else ""
-        lines.append(f"Languages: {', '.join(map(_format_share, facts.languages))}{versions}")
+        lines.append(
+            f"Languages: {', '.join(f'{one.name} {100 * one.share:.0f} %' for one in facts.languages)}{versions}"
+        )
     if facts.frameworks:
         lines.append(f"Frameworks: {', '.join(f'{used.label} ({used.role})' for used in facts.frameworks)}")
     if facts.files:
         lines.append(f"Size: {plural(facts.files, 'file')}, {plural(facts.lines, 'line')}")
     return "\n".join(lines) if len(lines) > 1 or facts.description else ""
-
-
-def _format_share(language: LanguageShare) -> str:
-    return f"{language.name} {100 * language.share:.0f} %" if language.share >= 0.005 else language.name
 
 
 def _bullet_list(title: str, lines: Sequence[str]) -> str:
