@@ -102,8 +102,17 @@ def is_support_code(label: str) -> bool:
 
 
 def _rank(view: GraphView, token: CancelToken | None) -> tuple[CentralDefinition, ...]:
-    files = _project_files(view)
-    names = _ranked_names(view, files, token)
+    snapshot = view.snapshot
+    labels = {path: snapshot.label(path) for path, entry in snapshot.files.items() if entry.encoded_outline}
+    paths = sorted((p for p, label in labels.items() if is_project_code(label)), key=lambda p: (p.count("/"), p))
+    tables = ((path, view.file_symbols(path)) for path in paths[:MAX_SOURCES])
+    files = {path: table for path, table in tables if table is not None}
+    all_names: set[str] = set()
+    for symbols in files.values():
+        if token is not None:
+            token.check()
+        all_names.update(symbols.symbols[index].name for index in symbols.main_definitions)
+    names = set(sorted(all_names, key=lambda name: (-view.mention_count(name), name))[:MAX_NAMES])
     incoming: dict[OutlineRef, set[str]] = {}
     outgoing: dict[OutlineRef, set[OutlineRef]] = {}
     for path, symbols in files.items():
@@ -136,25 +145,6 @@ def _diversify(view: GraphView, scored: list[CentralDefinition]) -> tuple[Centra
         seen.update((path, folder, name))
     ranked.sort(key=lambda one: (-one.score, one.ref))
     return tuple(ranked[:MAX_RANKED])
-
-
-def _project_files(view: GraphView) -> dict[str, FileSymbols]:
-    """Return the tables of the project's own files of code."""
-    snapshot = view.snapshot
-    labels = {path: snapshot.label(path) for path, entry in snapshot.files.items() if entry.encoded_outline}
-    paths = sorted((p for p, label in labels.items() if is_project_code(label)), key=lambda p: (p.count("/"), p))
-    tables = ((path, view.file_symbols(path)) for path in paths[:MAX_SOURCES])
-    return {path: table for path, table in tables if table is not None}
-
-
-def _ranked_names(view: GraphView, files: dict[str, FileSymbols], token: CancelToken | None) -> set[str]:
-    """Return the most mentioned names of types and functions that may be ranked."""
-    names: set[str] = set()
-    for symbols in files.values():
-        if token is not None:
-            token.check()
-        names.update(symbols.symbols[index].name for index in symbols.main_definitions)
-    return set(sorted(names, key=lambda name: (-view.mention_count(name), name))[:MAX_NAMES])
 
 
 def _references(view: GraphView, path: str, symbols: FileSymbols, names: set[str]) -> Iterator[tuple[int, OutlineRef]]:

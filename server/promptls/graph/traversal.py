@@ -478,18 +478,18 @@ def resolve_position(view: GraphView, path: str, line: int, word: str = "") -> T
 def definitions_named(view: GraphView, name: str) -> tuple[OutlineRef, ...]:
     """Return the definitions of a name or qualified name ("Server.run", "pkg::Server::run")."""
     name = name.replace("::", ".").replace("#", ".").replace("\\", ".")
-    last = name.rpartition(".")[2]
+    module, _, last = name.rpartition(".")
     found: list[tuple[tuple[int, ...], OutlineRef]] = []
     for ref in view.snapshot.names.get(last.lower(), ()):
         symbol = view.symbol(ref)
         if symbol is None:
             continue
-        full = f".{symbol.qualified}"
+        full, dotted = f".{symbol.qualified}", "." + ref[0].rpartition(".")[0].replace("/", ".")
         if full.endswith("." + name):
             rank = 0
         elif full.lower().endswith("." + name.lower()):
             rank = 1
-        elif symbol.name == last and "." in name and _is_in_module(ref[0], name.rpartition(".")[0]):
+        elif symbol.name == last and module and dotted.removesuffix(".__init__").endswith("." + module):
             rank = 0
         else:
             continue
@@ -505,11 +505,6 @@ def definitions_named(view: GraphView, name: str) -> tuple[OutlineRef, ...]:
         return rank, is_declaration, len(parts), parts, ref
 
     return tuple(ref for _, ref in sorted(found, key=order))[:MAX_MATCHES]
-
-
-def _is_in_module(path: str, module: str) -> bool:
-    dotted = path.rpartition(".")[0].replace("/", ".").removesuffix(".__init__")
-    return f".{dotted}".endswith(f".{module}")
 
 
 def _by_id(view: GraphView, target: str) -> tuple[OutlineRef, ...]:

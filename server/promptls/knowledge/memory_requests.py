@@ -47,6 +47,8 @@ MIN_EVIDENCE = 1.2
 """Minimum evidence of an entry; a specific term in content of average length counts 1, in a title more."""
 MIN_SHARE_OF_BEST = 0.45
 """Minimum evidence of an entry as a share of the best evidence in its scope."""
+MIN_STATISTICS = 8
+"""Minimum number of entries for which the frequency of a term counts."""
 MAX_GLOB_CHARACTERS = 10_000
 """Maximum number of glob characters matched for one question, newest entries first; bounds the time."""
 MAX_RELEVANT = 30
@@ -176,25 +178,17 @@ def _bm25_evidence(entries: Sequence[MemoryEntry], term_weights: Mapping[str, fl
     fields = [_term_frequencies(entry.title, entry.tags, entry.content) for entry in entries]
     mean_length = max(1.0, sum(length for _, length in fields) / len(fields))
     frequency = Counter(term for counts, _ in fields for term in term_weights if term in counts)
+    largest = bm25.inverse_document_frequency(len(entries), 1)
+    weights = {}
+    for term, term_weight in term_weights.items():
+        idf = bm25.inverse_document_frequency(len(entries), frequency[term]) / largest
+        weights[term] = term_weight * (min(1.0, 1.5 * idf) if len(entries) >= MIN_STATISTICS else 1.0)
     out = []
     for counts, length in fields:
         norm = bm25.length_norm(length, mean_length, BM25_K1, BM25_B)
-        out.append(
-            sum(
-                bm25.term_score(counts[term], norm, BM25_K1, term_weight * _relative_idf(frequency[term], len(entries)))
-                for term, term_weight in term_weights.items()
-                if term in counts
-            )
-        )
+        shared = [(counts[term], weight) for term, weight in weights.items() if term in counts]
+        out.append(sum(bm25.term_score(count, norm, BM25_K1, weight) for count, weight in shared))
     return out
-
-
-def _relative_idf(frequency: int, count: int) -> float:
-    """Return idf as a share of the largest possible idf; 1 for rare terms and with too few entries for statistics."""
-    if count < 8:
-        return 1.0
-    largest = bm25.inverse_document_frequency(count, 1)
-    return min(1.0, 1.5 * bm25.inverse_document_frequency(count, frequency) / largest)
 
 
 @lru_cache(2048)

@@ -300,7 +300,14 @@ def _write_file(path: Path, data: bytes, mode: int = 0o644) -> None:
     temporary.unlink(missing_ok=True)  # left over from a crash, or a malicious link
     try:
         _create_file(temporary, data, mode)
-        _move_file(temporary, path)
+        for attempts_left in range(MOVE_ATTEMPTS, 0, -1):
+            try:
+                temporary.replace(path)
+                break
+            except PermissionError:
+                if os.name != "nt" or attempts_left == 1:
+                    raise
+                time.sleep(MOVE_RETRY_DELAY_S)
     except BaseException:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -328,17 +335,6 @@ def _create_file(path: Path, data: bytes, mode: int) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _move_file(source: Path, target: Path) -> None:
-    for attempts_left in range(MOVE_ATTEMPTS, 0, -1):
-        try:
-            source.replace(target)
-            return
-        except PermissionError:
-            if os.name != "nt" or attempts_left == 1:
-                raise
-            time.sleep(MOVE_RETRY_DELAY_S)
 
 
 # ---- store

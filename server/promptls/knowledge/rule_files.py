@@ -11,6 +11,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from msgspec import Struct
 
@@ -307,10 +308,14 @@ def collect_rules(sources: SourceReader, files: Sequence[str]) -> RuleSet:
     problems: list[Problem] = []
     budget = MatchBudget()
     applicable: list[ApplicableRule] = []
-    for count, location in enumerate(_locations(sources, active_files)):
-        if count >= MAX_RULE_FILES:
-            problems.append(Problem(f"Using only the first {MAX_RULE_FILES} rule files."))
-            break
+    locations: dict[str, RuleLocation] = {}  # by path, nearest folders first
+    for root, folder in _folders(sources, active_files):
+        for convention, name in _rule_files_in(sources, root, folder):
+            path = f"{root.path.rstrip('/')}/{name}"
+            locations.setdefault(path, RuleLocation(root, name, folder, convention, sources.snapshot.label(path)))
+    if len(locations) > MAX_RULE_FILES:
+        problems.append(Problem(f"Using only the first {MAX_RULE_FILES} rule files."))
+    for location in list(locations.values())[:MAX_RULE_FILES]:
         text = _read_rule(sources, location.root, location.name, problems)
         if text is not None and text.strip():
             rule = check_applicability(location, text, active_files, budget)
@@ -322,7 +327,10 @@ def collect_rules(sources: SourceReader, files: Sequence[str]) -> RuleSet:
     seen: set[str] = set()
     for rule in sorted(applicable, key=lambda rule: rule.sort_key):
         label = rule.location.label
-        sections, messages = _sections(sources, rule)
+        title, body = rule.front_matter.fields.get("title", ""), rule.front_matter.body.strip("\n")
+        if isinstance(title, str) and title and body.strip() and not body.lstrip().startswith("#"):
+            body = f"# {title}\n\n{body}"
+        sections, messages = split_sections(body, label, partial(_read_import, sources, rule.location))
         problems += [Problem(f"In {label}, {message}") for message in messages]
         entries: list[SectionEntry] = []
         for section in sections:
@@ -348,20 +356,6 @@ def _active_files(sources: SourceReader, files: Sequence[str]) -> list[ActiveFil
         language = entry.outline.language if entry is not None and entry.outline is not None else language_of(path)
         out.append(ActiveFile(path, root.path, name, language, len(out)))
     return out
-
-
-# ---- locations
-
-
-def _locations(sources: SourceReader, active_files: Sequence[ActiveFile]) -> Iterator[RuleLocation]:
-    """Yield the distinct locations of rule files, nearest folders first."""
-    seen: set[tuple[str, str]] = set()
-    for root, folder in _folders(sources, active_files):
-        for convention, name in _rule_files_in(sources, root, folder):
-            if (root.path, name) not in seen:
-                seen.add((root.path, name))
-                label = sources.snapshot.label(f"{root.path.rstrip('/')}/{name}")
-                yield RuleLocation(root, name, folder, convention, label)
 
 
 def _folders(sources: SourceReader, active_files: Sequence[ActiveFile]) -> list[tuple[Root, str]]:
@@ -419,34 +413,18 @@ def _read_rule(sources: SourceReader, root: Root, name: str, problems: list[Prob
             content = UnreadableFile(f"it is longer than the limit of {MAX_RULE_BYTES:,} characters")
     else:
         content = read_convention_file(
-            top, name, sources.limits, MAX_RULE_BYTES, lambda target: _is_link_allowed(sources, top, target)
+            top,
+            name,
+            sources.limits,
+            MAX_RULE_BYTES,
+            lambda target: f"{top}/{target}" in snapshot.files or is_convention(target),  # may be read by its own name
         )
     if isinstance(content, FileContent):
         return "\n".join(split_lines(content.text))
-    if content.reason != _IS_FOLDER:  # .clinerules may be a folder
+    if content.reason != "it is a folder":  # .clinerules may be a folder
         label = snapshot.label(f"{top}/{name}")
         problems.append(Problem(f"Ignoring the rules in {label}: {content.reason}."))
     return None
-
-
-_IS_FOLDER = "it is a folder"
-
-
-def _is_link_allowed(sources: SourceReader, top: str, target: str) -> bool:
-    """Return true if the target of a link may be read under its own name."""
-    return f"{top}/{target}" in sources.snapshot.files or is_convention(target)
-
-
-# ---- contents
-
-
-def _sections(sources: SourceReader, rule: ApplicableRule) -> tuple[list[SectionEntry], list[str]]:
-    """Return the sections of a rule; a title in the front matter becomes a heading."""
-    title = rule.front_matter.fields.get("title", "")
-    body = rule.front_matter.body.strip("\n")
-    if isinstance(title, str) and title and body.strip() and not body.lstrip().startswith("#"):
-        body = f"# {title}\n\n{body}"
-    return split_sections(body, rule.location.label, lambda path: _read_import(sources, rule.location, path))
 
 
 def _read_import(sources: SourceReader, importer: RuleLocation, path: str) -> tuple[str, str] | str:
