@@ -10,8 +10,9 @@ import threading
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
-from promptls.graph.imports.file_tree import WILDCARD, Configs, FileTree, Read, ResolutionContext, Target
+from promptls.graph.imports.file_tree import WILDCARD, Configs, FileTree, Read, ResolutionContext
 from promptls.graph.imports.language_resolvers import RESOLVERS, find_python_module
+from promptls.graph.resolution.resolved_names import Target
 from promptls.index import Derived, FileLimits, Snapshot, UnreadableFile, read_text
 from promptls.languages import language_named
 from promptls.languages.kinds import CALLABLE_KINDS

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from promptls.graph.resolution.name_lookup import common_segments
+from promptls.graph.resolution.resolved_names import Target
 from promptls.index import Snapshot
 from promptls.knowledge.project.manifests import ProjectManifest, decode_json, get_table, parse_manifest
 from promptls.model import FileEntry
@@ -223,13 +224,6 @@ class Configs:
 
 WILDCARD = "*"
 """Stands for all names of a module."""
-
-
-class Target(NamedTuple):
-    """The target of an import: a file, or a name defined in it."""
-
-    path: str  # path of a file, or of a folder for packages without a file
-    name: str = ""  # "" for the file as a module, "*" for all its names; "A.b" and "A.*" for members of a type
 
 
 class ResolutionContext(NamedTuple):

@@ -12,13 +12,13 @@ from promptls.graph.imports.file_tree import (
     LanguageResolver,
     Names,
     ResolutionContext,
-    Target,
     Targets,
     folder_of,
     make_targets,
     nearest_path,
     unambiguous_nearest,
 )
+from promptls.graph.resolution.resolved_names import Target
 from promptls.languages import LANGUAGES, ClassImports, ImportResolution, PathImports
 from promptls.languages.c_family import STANDARD_HEADERS
 from promptls.model import FileEntry

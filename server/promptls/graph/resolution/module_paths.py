@@ -37,6 +37,9 @@ MAX_CANDIDATES = 200
 MAX_ALIASES = 4
 """Maximum number of OCaml module aliases followed in a row; ends cycles."""
 
+_NAMED_MODULES = frozenset({"elixir", "haskell", "ocaml", "perl"})
+"""Languages in which a module that is not found is defined outside the workspace."""
+_CAPITALIZED_MODULES = _NAMED_MODULES | {"ruby"}
 _NAMESPACE_KINDS = (TYPE_KINDS | {"module", "namespace"}) - {"impl"}
 _ZIG_CONSTANT = re.compile(r"(?:const|var)\s+\w+\s*=\s*([A-Za-z_@][\w.]*)(\(\))?\s*$")
 _OCAML_ALIAS = re.compile(r"module\s+\w+\s*=\s*([A-Z][\w.]*)\s*$")
@@ -55,8 +58,12 @@ def resolve_prefix(
         parts: Parts of the dotted expression.
         depth: Depth of nested lookups.
     """
-    resolver = _RESOLVERS.get(file.outline.language)
-    return resolver(_Expression(lookup, path, file, owner, parts, depth)) if resolver is not None else (None, 0)
+    language = file.outline.language
+    resolver = _RESOLVERS.get(language)
+    if resolver is None or (language in _CAPITALIZED_MODULES and not parts[0][:1].isupper()):
+        return None, 0
+    found, length = resolver(_Expression(lookup, path, file, owner, parts, depth))
+    return (EXTERNAL, 1) if not length and language in _NAMED_MODULES else (found, length)
 
 
 def resolve_namespace(
@@ -177,48 +184,25 @@ def _resolve_zig(expression: _Expression) -> PrefixMatch:
     return (Module(path), 1) if name == "Self" and not enclosing else (None, 0)
 
 
-def _resolve_perl(expression: _Expression) -> PrefixMatch:
-    if not expression.parts[0][:1].isupper():
-        return None, 0
-    package, length = resolve_namespace(expression.lookup, expression.parts, "perl")
-    return (package, length) if length else (EXTERNAL, 1)
-
-
 def _resolve_elixir(expression: _Expression) -> PrefixMatch:
-    """Resolve a module by its alias or name; one that is not found is defined outside the workspace."""
     lookup, path, file, owner, parts, _ = expression
-    if not parts[0][:1].isupper():
-        return None, 0
-    found, length = _resolve_in_scopes(lookup, path, file, owner, parts, _expand_alias(file, parts[0]))
-    return (found, length) if length else (EXTERNAL, 1)
+    return _resolve_in_scopes(lookup, path, file, owner, parts, _expand_alias(file, parts[0]))
 
 
 def _resolve_ruby(expression: _Expression) -> PrefixMatch:
     lookup, path, file, owner, parts, _ = expression
-    if not parts[0][:1].isupper() or parts[0] in file.imported_names:
-        return None, 0
-    return _resolve_in_scopes(lookup, path, file, owner, parts)
+    return (None, 0) if parts[0] in file.imported_names else _resolve_in_scopes(lookup, path, file, owner, parts)
 
 
 def _resolve_haskell(expression: _Expression) -> PrefixMatch:
     """Resolve the name that an import gives to a module, or the full name of the module."""
     lookup, path, _, _, parts, _ = expression
-    if not parts[0][:1].isupper():
-        return None, 0
     bindings = lookup.imports.bindings(lookup.snapshot.files[path])
     for length in range(len(parts), 0, -1):
         target = bindings.get(".".join(parts[:length]))
         if target is not None:
             return Module(target.path), length
-    return EXTERNAL, 1
-
-
-def _resolve_ocaml(expression: _Expression) -> PrefixMatch:
-    lookup, path, file, owner, parts, _ = expression
-    if not parts[0][:1].isupper():
-        return None, 0
-    module, length = _resolve_ocaml_path(lookup, path, file, owner, parts)
-    return (module, length) if length else (EXTERNAL, 1)
+    return None, 0
 
 
 def _resolve_ocaml_path(
@@ -282,8 +266,8 @@ def _resolve_ocaml_file(lookup: Lookup, path: str, name: str) -> Module | None:
 _RESOLVERS: dict[str, Callable[[_Expression], PrefixMatch]] = {
     "elixir": _resolve_elixir,
     "haskell": _resolve_haskell,
-    "ocaml": _resolve_ocaml,
-    "perl": _resolve_perl,
+    "ocaml": lambda expression: _resolve_ocaml_path(*expression[:5]),
+    "perl": lambda expression: resolve_namespace(expression.lookup, expression.parts, "perl"),
     "ruby": _resolve_ruby,
     "rust": _resolve_rust,
     "zig": _resolve_zig,

@@ -170,26 +170,19 @@ def equivalent_definitions(snapshot: Snapshot, ref: OutlineRef) -> frozenset[Out
     scope = language_named(language).implicit_scope
     if symbol is None or not symbol.name or (scope not in ("folder", "package") and not isinstance(scope, Manifest)):
         return frozenset((ref,))
-    if isinstance(scope, Manifest):
-        return _methods_in_package(snapshot, ref, symbol, language)
     folder, package = ref[0].rpartition("/")[0], package_of(entry.name) if scope == "package" else ""
     prefix = module_prefix(ref[0]) if package else folder + "/"
+    if isinstance(scope, Manifest):
+        prefix = package_root(snapshot, ref[0], language) + "/"
     candidates = [other for other in snapshot.names.get(symbol.name.lower(), ()) if other[0].startswith(prefix)]
     out = {ref}
-    for other in candidates[:MAX_CANDIDATES]:
-        if other[0] != ref[0] and _is_in_folder_or_package(snapshot, other[0], folder, package):
-            variant = snapshot.symbol(other)
-            if variant is not None and variant.qualified == symbol.qualified:
-                out.add(other)
-    return frozenset(out)
-
-
-def _methods_in_package(snapshot: Snapshot, ref: OutlineRef, symbol: Symbol, language: str) -> frozenset[OutlineRef]:
-    root = package_root(snapshot, ref[0], language)
-    out = {ref}
-    for other in snapshot.names.get(symbol.name.lower(), ())[:MAX_CANDIDATES] if root else ():
-        method = snapshot.symbol(other) if package_root(snapshot, other[0], language) == root else None
-        if method is not None and method.qualified == symbol.qualified:
+    for other in candidates[:MAX_CANDIDATES] if prefix != "/" else ():
+        if isinstance(scope, Manifest):
+            is_variant = package_root(snapshot, other[0], language) + "/" == prefix
+        else:
+            is_variant = other[0] != ref[0] and _is_in_folder_or_package(snapshot, other[0], folder, package)
+        variant = snapshot.symbol(other) if is_variant else None
+        if variant is not None and variant.qualified == symbol.qualified:
             out.add(other)
     return frozenset(out)
 

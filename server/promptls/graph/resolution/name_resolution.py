@@ -15,7 +15,7 @@ from promptls.graph.resolution.expression_types import MAX_STEPS, ExpressionReso
 from promptls.graph.resolution.file_tables import SUPER_NAMES, FileSymbols, FileSymbolsCache
 from promptls.graph.resolution.module_paths import resolve_prefix
 from promptls.graph.resolution.name_lookup import ExtensionMethod, applicable_extensions, find_extensions
-from promptls.graph.resolution.resolved_names import Entity, Imports, ImportTarget, Instance, Module, Resolution
+from promptls.graph.resolution.resolved_names import Entity, Imports, Instance, Module, Resolution, Target
 from promptls.graph.resolution.visible_names import TypeHierarchy, VisibleNames
 from promptls.index import NUMBER_LITERAL, STRING_LITERAL, UNKNOWN_RECEIVER, OutlineRef, Snapshot
 from promptls.languages.kinds import CALLABLE_KINDS
@@ -179,7 +179,7 @@ class NameResolver:
         """Return the meaning of a dotted expression in the code of `owner`."""
         return self._expressions.resolve(path, owner, expression, depth)
 
-    def resolve_target(self, target: ImportTarget) -> Entity | None:
+    def resolve_target(self, target: Target) -> Entity | None:
         """Return the meaning of an import target."""
         return self._names.resolve_target(target)
 

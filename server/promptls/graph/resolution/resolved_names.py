@@ -68,28 +68,23 @@ Entity = Module | Resolution | Instance | External
 EXTERNAL = External()
 
 
-class ImportTarget(Protocol):
-    """Target of an import: a file and a name in it."""
+class Target(NamedTuple):
+    """The target of an import: a file, or a name defined in it."""
 
-    @property
-    def path(self) -> str:
-        """Path of the file."""
-
-    @property
-    def name(self) -> str:
-        """Name in the file; "" for the file itself, "*" for all its names, "Type.*" for all members of a type."""
+    path: str  # path of a file, or of a folder for packages without a file
+    name: str = ""  # "" for the file as a module, "*" for all its names; "A.b" and "A.*" for members of a type
 
 
 class Imports(Protocol):
     """Import resolution for one snapshot, implemented in `graph.imports`."""
 
-    def targets(self, entry: FileEntry, imported: Import) -> Sequence[ImportTarget]:
+    def targets(self, entry: FileEntry, imported: Import) -> Sequence[Target]:
         """Return the targets of one import of a file."""
 
-    def bindings(self, entry: FileEntry) -> Mapping[str, ImportTarget]:
+    def bindings(self, entry: FileEntry) -> Mapping[str, Target]:
         """Return the targets of the imports of a file by local name."""
 
-    def inner_bindings(self, entry: FileEntry) -> Mapping[str, Sequence[tuple[int, ImportTarget]]]:
+    def inner_bindings(self, entry: FileEntry) -> Mapping[str, Sequence[tuple[int, Target]]]:
         """Return (line, target) of the imports within functions, by local name."""
 
 
@@ -117,7 +112,7 @@ class Lookup(Protocol):
     def resolve_expression(self, path: str, owner: int, expression: str, depth: int = 0) -> Entity | None:
         """Return the meaning of a dotted expression in the code of `owner`."""
 
-    def resolve_target(self, target: ImportTarget) -> Entity | None:
+    def resolve_target(self, target: Target) -> Entity | None:
         """Return the meaning of an import target."""
 
     def find_export(self, path: str, name: str) -> Entity | None:

@@ -16,10 +16,10 @@ from promptls.graph.resolution.resolved_names import (
     MAX_DEPTH,
     Entity,
     External,
-    ImportTarget,
     Lookup,
     Module,
     Resolution,
+    Target,
 )
 from promptls.index import OutlineRef
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
@@ -263,14 +263,14 @@ class VisibleNames:
             cached = self._imported_types[path] = tuple(refs)
         return cached
 
-    def _whole_file_targets(self, path: str, is_wildcard: bool = True) -> Iterator[ImportTarget]:
+    def _whole_file_targets(self, path: str, is_wildcard: bool = True) -> Iterator[Target]:
         """Yield the targets of `from a import *` or, if not `is_wildcard`, of `#include` and similar imports."""
         file = self._lookup.file_symbols(path)
         for imported in file.outline.imports if file is not None else ():
             if not imported.local_names and ("*" in imported.names if is_wildcard else not imported.names):
                 yield from self._lookup.imports.targets(self._lookup.snapshot.files[path], imported)
 
-    def resolve_target(self, target: ImportTarget, prefer_value: bool = True) -> Entity | None:
+    def resolve_target(self, target: Target, prefer_value: bool = True) -> Entity | None:
         """Return the meaning of an import target: a module, or a name that it exports."""
         if not target.name or target.name == "*":
             return self._package_binding(target.path) or Module(target.path)
