@@ -81,12 +81,7 @@ class CentralDefinition(Struct, frozen=True):
 
 
 def central_definitions(view: GraphView, token: CancelToken | None = None) -> tuple[CentralDefinition, ...]:
-    """Return the central types and functions, best first; computed once for a view.
-
-    Args:
-        view: The graph.
-        token: Cancels the computation.
-    """
+    """Return the central types and functions, best first; computed once for a view."""
     return view.memoize(_rank, token)
 
 

@@ -281,12 +281,7 @@ class GraphView:
     # ---- edges
 
     def outgoing(self, ref: OutlineRef, files: int = MAX_FILES_PER_NODE) -> tuple[Edge, ...]:
-        """Return the outgoing edges of a node in document order of their evidence, one per target and type.
-
-        Args:
-            ref: The node.
-            files: Maximum number of files searched for tests.
-        """
+        """Return the outgoing edges of a node in document order of their evidence; tests from at most `files` files."""
         cached = self._outgoing_cache.get((ref, files))
         if cached is None:
             clear_if_full(self._outgoing_cache)
@@ -451,13 +446,9 @@ class GraphView:
         return out
 
     def import_uses(self, ref: OutlineRef, files: int = MAX_FILES_PER_NODE) -> tuple[Edge, ...]:
-        """Return the imports of a definition by name, re-exports included, nearest files first.
+        """Return the imports of a definition by name, re-exports included, from at most `files` files, nearest first.
 
         The source of an edge is the importing file, even if the import is in a function.
-
-        Args:
-            ref: The definition.
-            files: Maximum number of importing files that are searched.
         """
         symbol = self.symbol(ref)
         if symbol is None or not symbol.name or (symbol.kind in REPEATED_KINDS and symbol.parent >= 0):

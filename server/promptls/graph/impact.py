@@ -124,11 +124,8 @@ def text_mentions(
     """Return the lines outside of a definition that contain its name as a word, possible uses first.
 
     Args:
-        view: The graph.
         ref: The definition, or a file.
         reader: The index, which selects the files that contain the parts of the name.
-        read: Reads a file.
-        token: Cancels the search.
     """
     symbol = view.symbol(ref)
     name = symbol.name if symbol is not None else ref[0].rpartition("/")[2]

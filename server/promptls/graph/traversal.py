@@ -244,11 +244,8 @@ def find_neighbors(
     """Return the neighbors of seed nodes, best first, without the seeds; ties are broken by path and position.
 
     Args:
-        view: The graph.
         seeds: Seed nodes with scores 0..1, or with score 1.
-        limit: Maximum number of neighbors.
         per_node: Maximum number of neighbors of one node.
-        token: Cancels the search.
     """
     scores = dict(seeds) if isinstance(seeds, Mapping) else dict.fromkeys(seeds, 1.0)
     best: dict[OutlineRef, ScoredNeighbor] = {}
@@ -323,13 +320,9 @@ def graph_for_query(
     """Return the graph around the nodes that match a question; without a match, a result with a problem.
 
     Args:
-        view: The graph.
-        query: The question.
-        header: Summary of the project.
         seeds: Maximum number of matching nodes.
         limit: Maximum number of nodes, ignored with `all_edges`.
         all_edges: Add all neighbors over all edges, instead of ranked neighbors.
-        token: Cancels the query.
     """
     matches = search_nodes(view, query, seeds, token=token)
     if not matches:

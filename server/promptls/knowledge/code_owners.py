@@ -192,8 +192,6 @@ def team_entries(
     """Return at most three prompt entries about the people who know the active files.
 
     Args:
-        snapshot: The files of the workspace.
-        history: Git history of each repository.
         owners: CODEOWNERS by root, from `load_codeowners`.
         files: Absolute paths of the active files, most important first.
         now: Seconds since 1970.

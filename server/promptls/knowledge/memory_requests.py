@@ -91,7 +91,6 @@ def rank_entries(
     workspace, which are less trusted; rules with globs come before others, and newer rules before older ones.
 
     Args:
-        entries: Candidates.
         question: Terms of the question (see `index.search.analyzer`).
         files: Names of the active files, relative to their roots.
         now: Entries expired at this time are excluded.

@@ -282,17 +282,9 @@ def encode_entries(entries: Sequence[MemoryEntry]) -> bytes:
 
 
 def _write_file(path: Path, data: bytes, mode: int = 0o644) -> None:
-    """Replace a file atomically; on failure the old content remains.
+    """Replace a file atomically; on failure (OSError) the old content remains.
 
-    The caller prevents concurrent writes.
-
-    Args:
-        path: The file.
-        data: The new content.
-        mode: Permissions for a new file; an existing file keeps its permissions.
-
-    Raises:
-        OSError: The file cannot be written.
+    The caller prevents concurrent writes.  An existing file keeps its permissions; a new file gets `mode`.
     """
     with suppress(FileNotFoundError):
         mode = path.stat().st_mode & 0o777

@@ -234,8 +234,6 @@ def check_applicability(
     """Match the filter of a rule file against the active files; return None if the rule does not apply.
 
     Args:
-        location: Location of the rule file.
-        text: Content of the rule file.
         active_files: Active files, most important first.
         budget: Limits the time for all filters of a request.
     """
@@ -298,11 +296,9 @@ class RuleSet(Struct, frozen=True):
 
 
 def collect_rules(sources: SourceReader, files: Sequence[str]) -> RuleSet:
-    """Return the rules that apply to active files; a repeated text stays only in the first rule.
+    """Return the rules that apply to files or folders (absolute paths, most important first).
 
-    Args:
-        sources: Snapshot and texts.
-        files: Absolute paths of files or folders, most important first; without files, only general rules apply.
+    Without files, only general rules apply.  A repeated text stays only in the first rule.
     """
     active_files = _active_files(sources, files)
     problems: list[Problem] = []

@@ -11,7 +11,7 @@ falls back to all files.  Pure functions.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from msgspec import Struct
@@ -261,12 +261,7 @@ class RuleFilter(Struct, frozen=True):
 
 
 def parse_filter(front_matter: FrontMatter, requires_filter: bool = False) -> RuleFilter:
-    """Return the filter of a rule.
-
-    Args:
-        front_matter: Front matter of the rule.
-        requires_filter: A rule without filter does not apply.
-    """
+    """Return the filter of a rule; if it requires a filter, a rule without one does not apply."""
     fields = front_matter.fields
     if trouble := _filter_error(front_matter):
         return RuleFilter(error=trouble)
@@ -274,7 +269,11 @@ def parse_filter(front_matter: FrontMatter, requires_filter: bool = False) -> Ru
     if _parse_bool(fields.get("alwaysapply", fields.get("always"))) or trigger == "always_on":
         return RuleFilter()
     globs_as_written = [glob for key in _GLOBS for glob in as_list(fields.get(key))]
-    globs = tuple(islice(_normalize_globs(globs_as_written), MAX_GLOBS))
+    expanded = (one.strip().removeprefix("./") for glob in globs_as_written for one in expand_braces(glob))
+    usable = (
+        "\\" + glob if glob.startswith("#") else glob for glob in expanded if 0 < len(glob) <= MAX_GLOB_CHARACTERS
+    )
+    globs = tuple(islice(usable, MAX_GLOBS))
     if globs_as_written and not globs:
         return RuleFilter(error=f"its globs are longer than {MAX_GLOB_CHARACTERS} characters")
     everything = any(glob in _EVERYTHING for glob in globs) and not any(glob.startswith("!") for glob in globs)
@@ -362,14 +361,6 @@ def expand_braces(glob: str, limit: int = MAX_GLOBS) -> list[str]:
         else:
             waiting += [text[: pair.start()] + part.strip() + text[pair.end() :] for part in pair[1].split(",")]
     return done
-
-
-def _normalize_globs(globs_as_written: Iterable[str]) -> Iterable[str]:
-    for glob in globs_as_written:
-        for expanded in expand_braces(glob):
-            expanded = expanded.strip().removeprefix("./")
-            if 0 < len(expanded) <= MAX_GLOB_CHARACTERS:
-                yield "\\" + expanded if expanded.startswith("#") else expanded
 
 
 def _include_exclude(fields: Mapping[str, Value], key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

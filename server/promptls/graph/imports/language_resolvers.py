@@ -283,7 +283,7 @@ def path_resolver(
     """Return a resolver for imports that are paths relative to the importing file.
 
     Args:
-        endings: Suffixes tried after the path.
+        suffixes: Suffixes tried after the path.
         name: Name of the target without imported names.
         anywhere: Otherwise, use the nearest file whose path ends with the import.
         partial: Also try the file name with a leading underscore.
@@ -362,10 +362,7 @@ def resolve_julia(context: ResolutionContext, entry: FileEntry, module: str, nam
 def class_resolver(suffixes: tuple[str, ...], separator: str = ".", members: bool = False) -> LanguageResolver:
     """Return a resolver for classes by qualified name: the file whose path ends with it; "*" is a whole folder.
 
-    Args:
-        endings: File suffixes.
-        separator: Separator in qualified names.
-        members: A name below a file is a member of the type named like the file.
+    With `members`, a name below a file is a member of the type named like the file.
     """
 
     def resolve(context: ResolutionContext, entry: FileEntry, module: str, names: Names) -> Targets:

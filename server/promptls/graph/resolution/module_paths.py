@@ -48,16 +48,7 @@ _OCAML_ALIAS = re.compile(r"module\s+\w+\s*=\s*([A-Z][\w.]*)\s*$")
 def resolve_prefix(
     lookup: Lookup, path: str, file: FileSymbols, owner: int, parts: Sequence[str], depth: int = 0
 ) -> PrefixMatch:
-    """Resolve the module path at the start of an expression.
-
-    Args:
-        lookup: Lookups in the snapshot.
-        path: Path of the file.
-        file: Tables of the file.
-        owner: Definition whose code contains the expression.
-        parts: Parts of the dotted expression.
-        depth: Depth of nested lookups.
-    """
+    """Resolve the module path at the start of an expression in the code of `owner`."""
     language = file.outline.language
     resolver = _RESOLVERS.get(language)
     if resolver is None or (language in _CAPITALIZED_MODULES and not parts[0][:1].isupper()):

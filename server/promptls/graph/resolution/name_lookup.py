@@ -86,12 +86,6 @@ def visible_definitions(
     """Return the top-level definitions of a name that a file sees without an import, nearest first.
 
     Depending on the language, these are in the same folder, package, module or namespaces.
-
-    Args:
-        snapshot: Snapshot of the index.
-        file_symbols: Returns the tables of a file.
-        path: Path of the file that uses the name.
-        name: The name.
     """
     file = file_symbols(path)
     if file is None:
@@ -195,9 +189,7 @@ def workspace_definitions(
     A receiver that is written like a type or module and is not resolved restricts the definitions to its members.
 
     Args:
-        snapshot: Snapshot of the index.
         cache: Results of earlier calls with this snapshot.
-        name: The name.
         language: Language of the code that uses the name.
         receiver: Expression before the name, "" for none.
     """
@@ -309,12 +301,7 @@ def applicable_extensions(
     """Return the extension methods that a call may refer to and that are visible in its file.
 
     Args:
-        snapshot: Snapshot of the index.
-        extensions: Extension methods with the name of the call.
-        path: Path of the file that contains the call.
-        file: Tables of the file.
         owner: Definition whose code contains the call.
-        reference: The call.
         types: Names of the receiver's type and its supertypes.  None for a receiver from outside the workspace: its
             declared type counts or, if there is none, any type from outside the workspace.
     """

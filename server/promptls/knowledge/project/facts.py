@@ -109,7 +109,6 @@ class ProjectCommand(Struct, frozen=True):
 
     name: str
     command_line: str
-    source: str
 
 
 class EntryPoint(Struct, frozen=True):
@@ -117,7 +116,6 @@ class EntryPoint(Struct, frozen=True):
 
     kind: str
     target: str  # a path relative to the root, a module, or a command line
-    source: str = ""  # label of the declaring manifest, "" if recognized by file name or content
     exports: tuple[str, ...] = ()  # of a library: the names of its public interface
 
 
@@ -200,7 +198,7 @@ def project_commands(manifests: Sequence[tuple[str, ProjectManifest]]) -> tuple[
         if label.count("/") == depth:
             prefix = f"cd {shlex.quote(posixpath.dirname(label))} && " if depth else ""
             for name, run in manifest.commands:
-                found.setdefault(prefix + run, ProjectCommand(name, prefix + run, label))
+                found.setdefault(prefix + run, ProjectCommand(name, prefix + run))
     return tuple(sorted(found.values(), key=lambda command: _purpose_rank(command.name)))[:MAX_COMMANDS]
 
 
@@ -219,27 +217,17 @@ def entry_points(
 ) -> tuple[EntryPoint, ...]:
     """Return the entry points: declared in manifests, conventional file names, scripts with a main guard.
 
-    Args:
-        manifests: Labels and manifests; paths in a manifest are relative to its folder.
-        names: Names of files that may be conventional entry points.
-        guarded: Names of scripts with a main guard.
-        files: Names of all files.
+    Paths in a manifest are relative to its folder.  `names` may be conventional entry points, `guarded` are scripts
+    with a main guard, and `files` are all files.
     """
     declared: list[EntryPoint] = []
     for label, manifest in manifests:
         for what, target in manifest.entry_points if not is_peripheral(label) else ():
             path = posixpath.normpath(posixpath.join(posixpath.dirname(label), target))
-            declared.append(EntryPoint(what, path if path in files else target, label))
-    named = sorted(
-        ((name, what) for name in names if (what := entry_point_kind(name)) and not is_peripheral(name)),
-        key=lambda found: (found[0].count("/"), found[0]),
-    )
-    recognized = [EntryPoint(what, name) for name, what in named]
-    recognized += [
-        EntryPoint("script", name)
-        for name in sorted(guarded, key=lambda n: (n.count("/"), n))
-        if not is_peripheral(name)
-    ]
+            declared.append(EntryPoint(what, path if path in files else target))
+    kinds = [(name, entry_point_kind(name)) for name in sorted(names, key=lambda name: (name.count("/"), name))]
+    kinds += [(name, "script") for name in sorted(guarded, key=lambda name: (name.count("/"), name))]
+    recognized = [EntryPoint(kind, name) for name, kind in kinds if kind and not is_peripheral(name)]
     unique: dict[str, EntryPoint] = {}
     for entry in (*declared, *recognized):
         unique.setdefault(entry.target.removeprefix("./"), entry)

@@ -117,10 +117,6 @@ def layer_of(label: str, custom: CustomLayers | None = None) -> str:
     """Return the layer of a path.
 
     Custom words come first, then tests, then the built-in words for folders, then the file's own name ("middleware.py").
-
-    Args:
-        label: The path as shown to users.
-        custom: Layers configured by the user.
     """
     segments = [segment.lower() for segment in label.replace(":", "/").split("/")]
     stem = segments[-1].partition(".")[0]

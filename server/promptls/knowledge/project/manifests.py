@@ -231,9 +231,6 @@ MAX_COMMANDS = 40
 MAX_ENTRY_POINTS = 20
 MAX_PATHS = 5_000
 
-MAX_VERSIONS = 4
-"""Maximum number of required versions kept of a manifest."""
-
 ManifestParser = Callable[[str], ProjectManifest]
 
 
@@ -366,7 +363,6 @@ def parse_manifest(name: str, text: str) -> ProjectManifest:
         exports=_only_text_pairs(found.exports),
         subpath_imports=_only_text_pairs(found.subpath_imports),
         namespaces=_only_text_pairs(found.namespaces),
-        versions=found.versions[:MAX_VERSIONS],
         runtime=None if found.runtime is None else _clean_names(found.runtime),
     )
 

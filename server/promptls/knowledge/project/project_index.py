@@ -73,13 +73,7 @@ def package_docs(snapshot: Snapshot, root: Root, index_files: Collection[str]) -
 
 
 def library_interfaces(snapshot: Snapshot, root: Root, index_files: Collection[str]) -> tuple[EntryPoint, ...]:
-    """Return the public interfaces of the outermost packages of a workspace folder.
-
-    Args:
-        snapshot: Snapshot of the index.
-        root: The workspace folder.
-        index_files: Names of the index files in the folder.
-    """
+    """Return the public interfaces of the outermost packages of a workspace folder."""
     found: list[EntryPoint] = []
     folders: list[str] = []
     for name in outermost(filter(_INTERFACE_FILE.fullmatch, index_files)):
@@ -205,12 +199,7 @@ class ProjectIndex:
         """True after a request got outdated facts, until the next `follow`."""
 
     def get(self, sources: SourceReader, complete: bool = True) -> tuple[ProjectFacts, ...]:
-        """Return the facts of each workspace folder in the order of the snapshot; () if not known yet.
-
-        Args:
-            sources: Snapshot and texts.
-            complete: The index contains all files.
-        """
+        """Return the facts of each workspace folder; () if not known yet.  `complete`: the index contains all files."""
         snapshot = sources.snapshot
         is_large = len(snapshot.files) > MAX_SYNC_FILES
         must_be_exact = complete and not is_large

@@ -28,9 +28,7 @@ MAX_SHOWN_COMMANDS = 5
 def project_entries(facts: Sequence[ProjectFacts], files: Sequence[str] = ()) -> tuple[SectionEntry, ...]:
     """Return the prompt entries for project facts: summary, folder tree, entry points, dependencies, commands.
 
-    Args:
-        facts: Facts of each workspace folder.
-        files: Absolute paths of the active files, most important first; their workspace folders come first.
+    The workspace folders of the active files (absolute paths, most important first) come first.
     """
     entries: list[SectionEntry] = []
     for root_facts in sorted(facts, key=lambda one: (_root_order(one, files), -one.files))[:MAX_ROOTS]:
