@@ -99,16 +99,15 @@ def _scan_files(
     out: dict[OutlineRef, int] = {}
     counts = [0] * len(roots)
     exceeds_cache = len(view.snapshot.files) > MAX_CACHED_FILES and all(map(str.isascii, roots))
-    encoded_roots = [root.encode() for root in roots] if exceeds_cache else None
+    encoded_roots = [root.encode() for root in roots] if exceeds_cache else []
     for visited, (path, entry) in enumerate(view.snapshot.files.items()):
         if token is not None and visited % 256 == 0:
             token.check()
         file = path.rpartition("/")[2].lower()
-        file_symbols = (
-            view.file_symbols(path)
-            if encoded_roots is None or _may_contain(entry.encoded_outline, encoded_roots)
-            else None
-        )
+        lower = entry.encoded_outline.lower() if exceeds_cache else b""
+        may_match = not exceeds_cache or any(root in lower for root in encoded_roots)  # else it is not decoded
+        may_match = may_match or any(letter in entry.encoded_outline for letter in _TO_ASCII)
+        file_symbols = view.file_symbols(path) if may_match else None
         text = file_symbols.search_text if file_symbols is not None else ""
         for k, root in enumerate(roots):
             in_name, in_text = root in file, root in text
@@ -120,12 +119,6 @@ def _scan_files(
                     part = 2 if root in line.partition("\t")[0] else 1
                     out[path, i] = out.get((path, i), 0) | part << 2 * k
     return out, counts
-
-
-def _may_contain(encoded_outline: bytes, roots: Sequence[bytes]) -> bool:
-    """Return false if an encoded outline contains none of the roots, which avoids decoding it."""
-    lower = encoded_outline.lower()
-    return any(root in lower for root in roots) or any(letter in encoded_outline for letter in _TO_ASCII)
 
 
 def _candidates(

@@ -377,9 +377,8 @@ def _rule_files_in(sources: SourceReader, root: Root, folder: str) -> Iterator[t
     present_names = {*existing_names(top, folder, TOP_LEVEL_NAMES), *(name.split("/")[0] for name in buffers)}
     prefix = f"{folder}/" if folder else ""
     for number, convention in enumerate(CONVENTIONS):
-        nested = {name for name in convention.files if name.split("/")[0] in present_names}
-        for name in convention.files:
-            if name in nested and (name in buffers or "/" not in name or existing_names(top, folder, [name])):
+        for name in (name for name in convention.files if name.split("/")[0] in present_names):
+            if name in buffers or "/" not in name or existing_names(top, folder, [name]):
                 yield number, prefix + name
         rule_folder = convention.folder
         if not rule_folder or rule_folder.split("/")[0] not in present_names:

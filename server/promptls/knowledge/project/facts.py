@@ -100,7 +100,6 @@ class LanguageShare(Struct, frozen=True):
     """A language and its share of the lines of code."""
 
     name: str
-    lines: int
     share: float
 
 
@@ -170,7 +169,7 @@ def language_shares(lines: Mapping[str, int]) -> tuple[LanguageShare, ...]:
     code = code or {name: n for name, n in lines.items() if n > 0 and name != "text"}
     total = sum(code.values())
     ordered = sorted(code.items(), key=lambda item: (-item[1], item[0]))
-    return tuple(LanguageShare(name, n, n / total) for name, n in ordered if n >= total / 200)[:MAX_LANGUAGES]
+    return tuple(LanguageShare(name, n / total) for name, n in ordered if n >= total / 200)[:MAX_LANGUAGES]
 
 
 def naming_manifest(manifests: Sequence[tuple[str, ProjectManifest]]) -> ProjectManifest:
