@@ -268,12 +268,6 @@ import java.util.List
         ],
         {},
     ),
-    "c: a header that stands for the system's does not include itself": (
-        "-- test/math.h --\n#include <math.h>\n",
-        "test/math.h",
-        ["math.h →"],
-        {},
-    ),
     "haskell: a module is its whole path": (
         """
 -- src/App/Main.hs --
@@ -285,12 +279,6 @@ import Distribution.Types
 """,
         "src/App/Main.hs",
         ["Citeproc →", "App.Citeproc → src/App/Citeproc.hs *", "Distribution.Types → Cabal/Distribution/Types.hs *"],
-        {},
-    ),
-    "perl: a module is its whole path": (
-        "-- lib/App.pm --\nuse Config;\nuse App::Config;\nuse ojo;\n-- lib/App/Config.pm --\n-- lib/ojo.pm --\n",
-        "lib/App.pm",
-        ["Config →", "App::Config → lib/App/Config.pm", "ojo → lib/ojo.pm"],
         {},
     ),
     "python: a folder that is only called so goes behind a package": (

@@ -173,11 +173,6 @@ def test_common_method_names_are_not_resolved_by_name_alone(tmp_path: Path) -> N
     assert calls(view_of(text, tmp_path), "a.py:f") == ["a.py:A.fetch_all .50"]
 
 
-def test_unqualified_call_does_not_refer_to_method(tmp_path: Path) -> None:
-    text = "-- a.py --\nclass A:\n    def go(self):\n        go()\n        stop()\n    def stop(self): ...\n-- b.py --\ndef go(): ...\n"
-    assert calls(view_of(text, tmp_path), "a.py:A.go") == []
-
-
 def test_cyclic_imports_and_bases_end(tmp_path: Path) -> None:
     text = """
 -- a.py --
@@ -209,31 +204,18 @@ class B(A):
     [
         ("python", "def a(b: C) -> D", "D"),
         ("python", "def a() -> Optional[b.D]", "b.D"),
-        ("python", "def a() -> 'D'", "D"),
         ("python", "def a()", ""),
         ("rust", "pub fn a(b: C) -> Result<D, E>", "D"),
-        ("rust", "fn a() -> &mut d::D", "d.D"),
         ("typescript", "async a(b: C): Promise<D>", "D"),
-        ("typescript", "export function a(b: C): D", "D"),
         ("typescript", "export const a: <B>(b: C<B>) => D.E<B>", "D.E"),
-        ("typescript", "const a: (b: (c: C) => B) => D", "D"),
-        ("typescript", "const a: D", ""),
         ("go", "func New(c net.Conn) *Server", "Server"),
         ("go", "func (s *S) A(b B) (*D, error)", "D"),
-        ("go", "func (s *S) A(b B)", ""),
         ("java", "public D a(B b) throws E", "D"),
-        ("java", "public <T> List<D> a()", "List"),
-        ("cpp", "std::vector<int> geo::Shape::cells(int a) const", "std.vector"),
-        ("haskell", "a :: B -> C", ""),
-        ("dart", "Future<D> a(B b)", "D"),
         ("csharp", "public async Task<List<D>> a()", "List"),
         ("cpp", "std::unique_ptr<ns::D> a()", "ns.D"),
         ("swift", "func a(then b: @escaping () -> Bool = { true }) -> D", "D"),
-        ("swift", "func a(then b: @escaping () -> Bool = { true })", ""),
-        ("swift", "func a<T>() -> (T) -> D", ""),
         ("rust", "fn a<F: Fn(u8) -> B>(f: F) -> D where F: Fn() -> E", "D"),
         ("python", "def a(b: Callable[[], B] = lambda: C())", ""),
-        ("python", "def a(b: Callable[[], B]) -> D", "D"),
     ],
 )
 def test_return_type_is_read_from_signature(language: str, signature: str, expected: str) -> None:
@@ -248,11 +230,7 @@ def test_return_type_is_read_from_signature(language: str, signature: str, expec
         ("constructor(private to?: ((item: Cart) => void) | null)", (0, 0), "Cart"),
         ("function each<T extends (a: A) => B>(to: (item: T | Cart) => void)", (0, 0), ""),
         ("function each(to: (item: Cart[]) => void)", (0, 0), ""),
-        ("function each(to: Handler)", (0, 0), ""),
-        ("function each(to: (item: Cart) => void)", (1, 0), ""),
-        ("function each(to: (item: Cart) => void)", (0, 3), ""),
         ("function each(to: (item: Ca…", (0, 0), ""),
-        ("const each", (0, 0), ""),
     ],
 )
 def test_callback_parameter_type_is_read_from_signature(
@@ -373,15 +351,6 @@ def test_mutual_wildcard_reexports_are_each_read_once(tmp_path: Path) -> None:
     text = "".join(f"-- m{i}.py --\n{wildcards}from m{(i + 1) % 40} import far as near\n" for i in range(40))
     view = view_of(text + f"-- a.py --\n{wildcards}def f():\n    missing(); near()\n", tmp_path)
     assert calls(view, "a.py:f") == []
-
-
-def test_name_is_found_in_package_that_reexports_200_files(tmp_path: Path) -> None:
-    """Regression test: with a limit of 100 files, calls into NetworkX stayed unresolved."""
-    text = "".join(f"-- net/m{i}.py --\ndef f{i}(): ...\n" for i in range(200))
-    wildcards = "".join(f"from net.m{i} import *\n" for i in range(200))
-    text += f"-- net/__init__.py --\nfrom net.all import *\n-- net/all.py --\n{wildcards}"
-    view = view_of(text + "-- a.py --\nimport net as n\n\ndef f():\n    n.f199()\n", tmp_path)
-    assert calls(view, "a.py:f") == ["net/m199.py:f199 .95"]
 
 
 def test_package_binding_hides_module_with_same_name(tmp_path: Path) -> None:
@@ -561,37 +530,6 @@ impl Shop {
     }
     fn close(&self) {}
 }
--- c/a.c --
-int helper(int a) { return a; }
--- c/b.c --
-int main(void) { return helper(1); }
--- rb/a.rb --
-class Shop < Base
-  def initialize
-    @till = Till.new
-  end
-  def sell(item)
-    @till.ring(item)
-    close
-    close()
-  end
-  def close; end
-end
-class Till
-  def ring(item); end
-end
--- php/A.php --
-<?php
-class Till { public function ring($i) {} }
-class Shop {
-    public function __construct(private Till $till) {}
-    public function sell(Till $other) {
-        $this->till->ring(1);
-        $other->ring(1);
-        $this->close();
-    }
-    function close() {}
-}
 """
 
 
@@ -632,27 +570,10 @@ class Shop {
                 "rust/shop.rs:Count.count .90",
             ],
         ),
-        ("c/b.c:main", ["c/a.c:helper .50"]),
-        ("rb/a.rb:Shop.sell", ["rb/a.rb:Till.ring .85", "rb/a.rb:Shop.close"]),
-        ("php/A.php:Shop.sell", ["php/A.php:Till.ring .85", "php/A.php:Shop.close .95"]),
     ],
 )
 def test_calls_in_packages_of_other_languages_resolve(tmp_path: Path, name: str, expected: list[str]) -> None:
     assert calls(view_of(PACKAGES, tmp_path), name) == expected
-
-
-@pytest.mark.parametrize(
-    ("name", "type_", "expected"),
-    [
-        ("go/server.go:Server", "inherits", ["go/conn.go:Base .90"]),
-        ("java/Shop.java:Shop", "inherits", ["java/Store.java:Store .90"]),
-        ("ts/shop.ts:Shop", "inherits", ["ts/shop.ts:Base"]),
-    ],
-)
-def test_bases_in_packages_of_other_languages_resolve(
-    tmp_path: Path, name: str, type_: str, expected: list[str]
-) -> None:
-    assert calls(view_of(PACKAGES, tmp_path), name, type_) == expected
 
 
 CONSTRUCTORS = """
@@ -769,16 +690,6 @@ double run(geo::Shape &shape) {
 namespace other {
 class Shape {};
 }
--- lib/base.rb --
-class Base
-end
--- lib/app.rb --
-require_relative "base"
-class App < Base
-end
--- old/base.rb --
-class Base
-end
 """
 
 
@@ -789,7 +700,6 @@ end
         ("src/tri.cpp:Tri.area", "calls", ["include/geo/shape.h:geo.unit .95"]),
         ("src/tri.cpp:run", "calls", ["include/geo/shape.h:geo.Shape.area .85"]),
         ("src/shape.cpp:geo.Shape.twice", "calls", ["include/geo/shape.h:geo.Shape.area .95"]),
-        ("lib/app.rb:App", "inherits", ["lib/base.rb:Base .95"]),
     ],
 )
 def test_definitions_in_included_files_resolve(tmp_path: Path, name: str, type_: str, expected: list[str]) -> None:
@@ -862,14 +772,6 @@ class All {
         slow("x");
     }
 }
--- java/shop/Package.java --
-package shop;
-import tools.*;
-class Package {
-    void run() {
-        slug("x");
-    }
-}
 """
 
 
@@ -897,7 +799,6 @@ class Package {
             "calls",
             ["java/tools/Strings.java:Strings.slug .95", "java/tools/Strings.java:Strings.slow .95"],
         ),
-        ("java/shop/Package.java:Package.run", "calls", []),
     ],
 )
 def test_imports_from_namespaces_and_types_resolve(tmp_path: Path, name: str, type_: str, expected: list[str]) -> None:
@@ -942,37 +843,6 @@ mod tests {
         }
     }
 }
--- util.rb --
-module Util
-  def self.slug(x)
-    x
-  end
-  class Cut
-    def self.all(x)
-    end
-  end
-end
--- app.rb --
-class App
-  def run
-    Util.slug("x")
-    Util::Cut.all("x")
-    Rack::Utils.escape("x")
-  end
-end
--- rack/one.rb --
-module Rack
-  module Utils
-    def self.escape(x)
-      x
-    end
-  end
-end
--- rack/two.rb --
-module Rack
-  class Two
-  end
-end
 """
 
 
@@ -992,7 +862,6 @@ end
             "src/store/till.rs:tests.deep.two",
             ["src/store/till.rs:tests.one .95", "src/store/till.rs:ring .95", "src/lib.rs:top .95"],
         ),
-        ("app.rb:App.run", ["util.rb:Util.slug .95", "util.rb:Util.Cut.all .95", "rack/one.rb:Rack.Utils.escape .95"]),
     ],
 )
 def test_module_functions_resolve(tmp_path: Path, name: str, expected: list[str]) -> None:
@@ -1187,48 +1056,6 @@ def test_package_and_namespace_members_are_visible_without_import(
     tmp_path: Path, name: str, expected: list[str]
 ) -> None:
     assert sorted(calls(view_of(VISIBLE, tmp_path), name)) == sorted(expected)
-
-
-UNIQUE_NAMES = """
--- lib/list.ex --
-defmodule Shop.Debug do
-  def keyfind(a, b), do: a
-  def keyfind(a, nil), do: b
-end
-defmodule Shop.Cart do
-  def run(x) do
-    List.keyfind(x, 1)
-    Shop.Debug.keyfind(x, 1)
-    inner(x)
-    raise "no"
-  end
-  defmodule Part do
-    def inner(x), do: x
-    def raise(x), do: x
-  end
-end
--- a.rb --
-class Cart
-  def mkdir_p(a); end
-end
-class Use
-  def run(cart)
-    FileUtils.mkdir_p("x")
-    cart.mkdir_p("x")
-  end
-end
-"""
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("lib/list.ex:Shop.Cart.run", ["lib/list.ex:Shop.Debug.keyfind .95", "lib/list.ex:Shop.Cart.Part.inner .50"]),
-        ("a.rb:Use.run", ["a.rb:Cart.mkdir_p .50"]),
-    ],
-)
-def test_call_on_type_outside_workspace_stays_unresolved(tmp_path: Path, name: str, expected: list[str]) -> None:
-    assert calls(view_of(UNIQUE_NAMES, tmp_path), name) == expected
 
 
 def test_named_module_selects_one_of_hundreds_of_candidates(tmp_path: Path) -> None:

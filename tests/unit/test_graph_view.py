@@ -185,24 +185,13 @@ def laws(view: GraphView) -> None:
             ["src/index.ts:1", "src/use.ts:1", "src/use.ts:2"],
         ),
         (
-            "-- Cargo.toml --\n[package]\nname = 'x'\n-- src/lib.rs --\nmod a;\npub use crate::a::{f, g as h};\n-- src/a.rs --\npub fn f() {}\n"
-            "pub fn g() {}\n",
-            "src/a.rs:g",
-            ["src/lib.rs:2"],
-        ),
-        (
-            "-- src/x/A.java --\npackage x;\npublic class A {}\n-- src/y/B.java --\npackage y;\nimport x.A;\nclass B {}\n",
-            "src/x/A.java:A",
-            ["src/y/B.java:2"],
-        ),
-        (
             "-- pkg/__init__.py --\nfrom .a import *\n-- pkg/a.py --\ndef f(): ...\n-- pkg/b.py --\ndef f(): ...\n"
             "-- use.py --\nfrom pkg.a import *\n",
             "pkg/a.py:f",
             ["pkg/__init__.py:1"],
         ),
     ],
-    ids=["python", "typescript", "rust", "java", "all names"],
+    ids=["python", "typescript", "all names"],
 )
 def test_imports_of_a_definition(tmp_path: Path, text: str, name: str, expected: list[str]) -> None:
     view = view_of(text, tmp_path)

@@ -81,17 +81,6 @@ def test_add_list_update_remove(shop: Shop) -> None:
     assert shop.ask("list") == MemoryResult((), 0)
 
 
-def test_entries_survive_restart(shop: Shop) -> None:
-    added = [
-        shop.add("One", category="rule", expires="2031-05-06", tags=("x",)),
-        shop.add("Zwei ä 中 😀", "Zeile\n  zwei", category="Experience", scope="workspace", paths=("*.py",)),
-    ]
-    again = MemoryStore(shop.user, shop.clock).load(shop.roots)
-    assert sorted(again.entries, key=lambda e: e.title) == added
-    assert again.problems == ()
-    assert added[1].category == "experience"
-
-
 def test_list_is_sorted_newest_first_and_paged(shop: Shop) -> None:
     first = shop.add("First")
     for name in ("Second", "Third"):
@@ -252,15 +241,6 @@ def test_user_memory_is_private_by_default(shop: Shop, request: pytest.FixtureRe
 
 
 # ---- concurrent writers
-
-
-def test_two_servers_see_each_others_changes(shop: Shop, tmp_path: Path) -> None:
-    other = Shop(tmp_path)
-    first = shop.add("First")
-    assert titles(other.ask("list")) == ["First"]
-    other.add("Second")
-    other.ask("update", id=first.id, title="Changed")
-    assert sorted(titles(shop.ask("list"))) == ["Changed", "Second"]
 
 
 WRITER = """
@@ -476,13 +456,6 @@ def test_data_directory_is_configurable(tmp_path: Path, monkeypatch: pytest.Monk
     assert (tmp_path / "here" / "memory.json").is_file()
     monkeypatch.delenv("PROMPTLS_DATA")
     assert user_data_dir().name == "promptls"
-
-
-def test_newest_entry_wins_ties(shop: Shop) -> None:
-    entries = [entry(f"Tokens {i}", "Refresh tokens rotate.", age=i) for i in range(4)]
-    question = tokenize("how do refresh tokens rotate?")
-    assert named(rank_entries(entries, question, (), NOW)) == [f"Tokens {i}" for i in range(4)]
-    assert rank_entries(entries[::-1], question, (), NOW) == rank_entries(entries, question, (), NOW)
 
 
 def test_matching_globs_add_evidence(shop: Shop) -> None:

@@ -82,7 +82,6 @@ CASES = {
         "  s.add_development_dependency(\"rspec\")\nend\n",
         ProjectManifest("gem", "a", "d", ("rack",)),
     ),
-    "Gemfile": ("gem 'rails', '~> 7'\ngroup :test do\n  gem \"rspec\"\nend\n", ProjectManifest("gem", "", "", ("rails", "rspec"))),
     "App.csproj": (
         '<Project Sdk="Microsoft.NET.Sdk.Web"><ItemGroup><PackageReference Include="Dapper" Version="2" /></ItemGroup></Project>',
         ProjectManifest(
@@ -93,17 +92,9 @@ CASES = {
         "name: a\ndescription: d\ndependencies:\n  flutter:\n    sdk: flutter\n  dio: ^5\ndev_dependencies:\n  test: any\n",
         ProjectManifest("pub", "a", "d", ("flutter", "dio"), (("test", "flutter test"),)),
     ),
-    "mix.exs": (
-        'def project do\n [app: :a, description: "d", deps: deps()]\nend\ndefp deps do\n [{:phoenix, "~> 1.7"}, {:ecto, ">= 3"}]\nend\n',
-        ProjectManifest("hex", "a", "d", ("phoenix", "ecto"), (("build", "mix compile"), ("test", "mix test"))),
-    ),
     "Makefile": (
         ".PHONY: all\nX := 1\nY:=2\nall: build\n\tcc\ntest-unit :\n\tx\nfoo.o: foo.c\n",
         ProjectManifest(commands=(("all", "make all"), ("test-unit", "make test-unit"))),
-    ),
-    "CMakeLists.txt": (
-        'project(a VERSION 1 DESCRIPTION "d")\n',
-        ProjectManifest("", "a", "d", (), (("build", "cmake -B build && cmake --build build"),)),
     ),
 }  # fmt: skip
 

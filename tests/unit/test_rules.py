@@ -12,8 +12,6 @@ from promptls.index.files.policy import FilePolicy
 from promptls.index.files.read import FileLimits
 from promptls.index.snapshot import SourceReader
 from promptls.knowledge.rule_files import RuleSet, collect_rules
-from promptls.prompt.sections import SectionContent, fit_sections
-from promptls.prompt.tokens import counter
 from workspaces import context_of, snapshot_of
 
 MONOREPO = """
@@ -213,11 +211,6 @@ def test_globs_are_relative_to_rule_folder_or_root(tmp_path: Path) -> None:
     assert sorted(texts(rules)) == ["far", "near"]
 
 
-def test_glob_in_subfolder_does_not_match_outside(tmp_path: Path) -> None:
-    files = "-- a/.cursor/rules/r.mdc --\n---\nglobs: '*.py'\n---\nDo this.\n-- a/x.ts --\nx\n-- b/x.py --\nx = 1\n"
-    assert texts(gathered(files, tmp_path, "b/x.py", "a/x.ts")) == []
-
-
 # ---- invalid front matter
 
 WRONG = {
@@ -265,15 +258,6 @@ def test_rules_beyond_the_match_budget_are_ignored(tmp_path: Path) -> None:
     rules = gathered(f"{costly}-- AGENTS.md --\nKeep.\n-- {name} --\nx = 1\n", tmp_path, name)
     assert texts(rules) == ["Keep."]
     assert any("too long to match" in problem.message for problem in rules.problems)
-
-
-def test_line_endings_do_not_matter(tmp_path: Path) -> None:
-    snapshot = snapshot_of("-- src/a.py --\nx = 1\n", tmp_path)
-    (tmp_path / ".cursor" / "rules").mkdir(parents=True)
-    (tmp_path / ".cursor" / "rules" / "r.mdc").write_bytes(b"\xef\xbb\xbf---\r\nglobs: src/**\r\n---\r\nDo this.\r\n")
-    rules = collect_rules(context_of(snapshot).sources, [f"{snapshot.roots[0].path}/src/a.py"])
-    assert labels(rules) == [".cursor/rules/r.mdc"]
-    assert texts(rules) == ["Do this."]
 
 
 # ---- duplicates
@@ -485,12 +469,6 @@ def test_unreadable_rules_are_reported(tmp_path: Path, data: bytes, expected: st
     assert [("AGENTS.md" in p.message, expected in p.message) for p in rules.problems] == [(True, True)]
 
 
-def test_oversized_document_is_reported(tmp_path: Path) -> None:
-    rules = gathered("-- a.py --\nx = 1\n", tmp_path, "a.py", unsaved={"AGENTS.md": "x " * 60_000})
-    assert rules.entries == ()
-    assert "longer than the limit of 100,000 characters" in rules.problems[0].message
-
-
 def test_number_of_rule_files_is_limited(tmp_path: Path) -> None:
     many = "".join(f"-- .promptls/rules/r{i:03}.md --\nRule {i}.\n" for i in range(120))
     rules = gathered(f"{many}-- src/AGENTS.md --\nNear.\n-- src/a.py --\nx = 1\n", tmp_path, "src/a.py")
@@ -528,26 +506,8 @@ def test_long_file_is_split_at_headings(tmp_path: Path) -> None:
     assert {note.source for note in notes} == {"AGENTS.md"}
 
 
-def test_budget_drops_most_distant_rules(tmp_path: Path) -> None:
-    long = "".join(f"## Part {i}\n\n" + "Follow this part of the rules.\n" * 30 for i in range(20))
-    files = f"-- AGENTS.md --\n{long}-- src/AGENTS.md --\nNear.\n-- src/a.py --\nx = 1\n"
-    notes = gathered(files, tmp_path, "src/a.py").entries
-    chars4 = counter("chars4")
-    fitted = fit_sections([SectionContent("rules", notes, 1.0, max_tokens=2_000)], 1_000_000, chars4)
-    (section,) = fitted.sections
-    assert fitted.truncated == ("rules",)
-    assert 1_500 < chars4.count(section.text) <= 2_000
-    assert section.text.startswith("[src/AGENTS.md]\nNear.\n\n[AGENTS.md]\n## Part 0\n")
-
-
 def test_comments_are_removed(tmp_path: Path) -> None:
     text = "Do this.\n<!-- note to self\nstill -->\nDo that. <!-- kept -->\n```html\n<!-- code -->\n```\n<!-- one --> After.\n"
     assert texts(gathered(f"-- AGENTS.md --\n{text}-- a.py --\nx = 1\n", tmp_path, "a.py")) == [
         "Do this.\nDo that. <!-- kept -->\n```html\n<!-- code -->\n```\nAfter."
     ]
-
-
-def test_empty_rule_is_inactive(tmp_path: Path) -> None:
-    rules = gathered("-- AGENTS.md --\n\n-- .cursor/rules/r.mdc --\n---\nalwaysApply: true\n---\n", tmp_path)
-    assert rules.entries == ()
-    assert rules.problems == ()
