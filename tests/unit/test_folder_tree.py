@@ -56,10 +56,6 @@ def test_folders_beyond_the_limit_are_counted() -> None:
     assert (top.path, top.omitted, len(below)) == ("shop", 3, MAX_SUBFOLDERS)
 
 
-def test_project_without_files_has_no_tree() -> None:
-    assert tree_of() == ()
-
-
 def test_folder_with_nearly_all_code_replaces_the_folder_around_it() -> None:
     names = [f"server/shop/p{i % 2}/a{i}.py" for i in range(40)] + ["server/docs/a.md", "server/setup.py"]
     assert [(f.path, f.depth) for f in tree_of(*names)] == [

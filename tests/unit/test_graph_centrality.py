@@ -121,10 +121,6 @@ def test_computation_is_cancelled(tmp_path: Path) -> None:
         central_definitions(view_of(SHOP, tmp_path), token)
 
 
-def test_workspace_without_code_has_no_central_definitions(tmp_path: Path) -> None:
-    assert ranked("-- README.md --\n# A\n", tmp_path) == []
-
-
 @pytest.mark.parametrize(
     ("label", "expected"),
     [

@@ -281,12 +281,6 @@ import Distribution.Types
         ["Citeproc →", "App.Citeproc → src/App/Citeproc.hs *", "Distribution.Types → Cabal/Distribution/Types.hs *"],
         {},
     ),
-    "python: a folder that is only called so goes behind a package": (
-        "-- test/targets/main.py --\nimport shop\n-- test/targets/shop/a.yml --\n-- lib/shop/__init__.py --\n",
-        "test/targets/main.py",
-        ["shop → lib/shop/__init__.py"],
-        {"shop": "lib/shop/__init__.py"},
-    ),
     "python: what Python brings is no folder, and no package elsewhere": (
         """
 -- app/main.py --
@@ -357,41 +351,6 @@ use Vendor\\Models\\User as Other;
             "Vendor\\Models →",
         ],
         {"User": "app/Models/User.php User", "D": "deep/Down.php Down"},
-    ),
-    "java: members of types": (
-        """
--- org/shop/Tools.java --
--- org/web/Main.java --
-import static org.shop.Tools.slug;
-import static org.shop.Tools.*;
-import org.shop.Tools.Inner;
-""",
-        "org/web/Main.java",
-        [
-            "org.shop.Tools → org/shop/Tools.java Tools.slug",
-            "org.shop.Tools → org/shop/Tools.java Tools.*",
-            "org.shop.Tools → org/shop/Tools.java Tools.Inner",
-        ],
-        {"slug": "org/shop/Tools.java Tools.slug", "Inner": "org/shop/Tools.java Tools.Inner"},
-    ),
-    "rust: a crate whose manifest names its first file": (
-        """
--- Cargo.toml --
-[[bin]]
-name = "shop"
-path = "crates/core/main.rs"
--- crates/core/main.rs --
-mod flags;
--- crates/core/flags/mod.rs --
-mod parse;
--- crates/core/flags/parse.rs --
-fn parse() {}
--- crates/core/flags/defs.rs --
-use crate::flags::parse::parse;
-""",
-        "crates/core/flags/defs.rs",
-        ["crate::flags::parse → crates/core/flags/parse.rs parse"],
-        {"parse": "crates/core/flags/parse.rs parse"},
     ),
     "rust: tests are crates of their own": (
         """

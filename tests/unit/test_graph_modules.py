@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from graphkit import calls, ref_of, view_of
+from graphkit import calls, view_of
 
 ELIXIR = """
 -- lib/shop/store.ex --
@@ -380,13 +380,3 @@ def test_module_paths_resolve(tmp_path: Path, language: str, name: str) -> None:
 def test_cyclic_aliases_end_unresolved(tmp_path: Path, name: str, text: str) -> None:
     view = view_of(f"-- {name.partition(':')[0]} --\n{text}", tmp_path)
     assert calls(view, name) == []
-
-
-def test_all_methods_of_julia_function_have_the_same_callers(tmp_path: Path) -> None:
-    text = JULIA.replace("total(c::Int) = c\n", "") + "-- Shop/src/more.jl --\ntotal(c::Int) = c\n"
-    view = view_of(text, tmp_path)
-    for name in ("Shop/src/cart.jl:total", "Shop/src/more.jl:total"):
-        callers = {
-            edge.source[0].rpartition("/")[2] for edge in view.incoming(ref_of(view, name)) if edge.type == "calls"
-        }
-        assert callers == {"use.jl", "runtests.jl"}

@@ -314,6 +314,9 @@ def test_unknown_target_suggests_similar_names(tmp_path: Path, target: str, near
     assert found.refs == ()
     assert found.problem
     assert near == "" or near in found.suggestions
+    assert render_explanation(view_of(APP, tmp_path), explain_symbol(view_of(APP, tmp_path), target)).startswith(
+        "# Not found"
+    )
 
 
 def test_explanation_of_a_method(tmp_path: Path) -> None:
@@ -351,11 +354,3 @@ def test_explanations_of_types_files_and_lines(tmp_path: Path) -> None:
     test = ref_of(view, "tests/test_service.py")[0]
     assert explain_position(view, test, 4, "check").node == view.node(ref_of(view, "app/service.py:check"))
     assert explain_position(view, test, 4, "assert").node == view.node(ref_of(view, "tests/test_service.py:test_check"))
-
-
-def test_unknown_target_is_rendered(tmp_path: Path) -> None:
-    view = view_of(APP, tmp_path)
-    text = render_explanation(view, explain_symbol(view, "Servise"))
-    assert text.startswith("# Not found\n\nNothing in the workspace is called Servise: ")
-    assert "ignored (.gitignore, .promptlsignore or the setting index.exclude)" in text
-    assert "- Service" in text.split("Near names:")[1]

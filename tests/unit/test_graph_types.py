@@ -110,38 +110,6 @@ class Car(private val fourth: Engine) {
     }
 }
 """,
-    "a.swift": """
-class Engine {
-    func start() {}
-}
-
-func make(then done: (Int) -> Bool = { true }) -> Engine { Engine() }
-
-class Car {
-    private let engine = Engine()
-    private let other: Engine = make()
-    @Published var third: Engine?
-    weak var fourth: Engine!
-
-    func drive(given: Engine) throws {
-        let local = Engine()
-        let made = try make()
-        local.start()
-        made.start()
-        given.start()
-        engine.start()
-        other.start()
-        third?.start()
-        fourth.start()
-        self.engine.start()
-    }
-}
-
-class Lorry: Engine {
-    func haul(haul: Int, by: Int, with: [String], over: [String: Int], on: Date, at: Place, for client: Client, within hours: Int, of: Load, and: (Int) -> Int, more: Int, less: Int, than: Int) -> Engine { self }
-    func tow(engine: Engine) { haul().start() }
-}
-""",
     "a.cs": """
 class Engine {
     public void start() {}
@@ -360,29 +328,6 @@ class Car {
     third.start();
     cast.start();
   }
-}
-""",
-    "d.php": """
-<?php
-class Engine {
-    public function start() {}
-    /** @return static */
-    public static function create() {}
-}
-class Car {
-    /** @var Engine|null the first */
-    private $first;
-    /**
-     * @param Engine $given
-     */
-    public function drive($given) {
-        /** @var Engine $local */
-        $local = $this->anything();
-        $given->start();
-        $local->start();
-        $this->first->start();
-        Engine::create()->start();
-    }
 }
 """,
 }

@@ -11,7 +11,6 @@ from graphkit import all_refs, calls, edges, ref_of, short_name, view_of
 from promptls.graph.graph import Graph, GraphView
 from promptls.graph.imports import ImportResolver
 from promptls.graph.traversal import resolve_target
-from promptls.index.snapshot import with_files
 from workspaces import snapshot_of
 
 APP = """
@@ -201,45 +200,6 @@ def test_imports_of_a_definition(tmp_path: Path, text: str, name: str, expected:
 def test_edges_are_equal_from_both_ends(tmp_path: Path) -> None:
     for i, text in enumerate((APP, SHOP, PACKAGES)):
         laws(view_of(text, tmp_path / str(i)))
-
-
-def test_edges_do_not_depend_on_earlier_queries(tmp_path: Path) -> None:
-    circle = """
--- one.py --
-from two import Two
-class One(Two):
-    def go(self):
-        self.stop()
-        self.go()
-        self.go()
--- two.py --
-from one import One
-class Two(One):
-    def stop(self):
-        self.go()
-        One().stop()
-"""
-    edges_by_order = {}
-    for order in (1, -1):
-        view = view_of(circle + APP, tmp_path)
-        edges_by_order[order] = {place: view.edges(place) for place in list(all_refs(view))[::order]}
-    assert edges_by_order[1] == edges_by_order[-1]
-
-
-def test_graph_after_change_equals_new_graph(tmp_path: Path) -> None:
-    before = snapshot_of(SHOP, tmp_path / "w")
-    graph = Graph(ImportResolver)
-    graph.at(before)
-    after = snapshot_of(
-        SHOP.replace("self.check(item)", "self.count(item)").replace("-- main.py --", "-- other.py --"), tmp_path / "w"
-    )
-    changed = [(path, after.files.get(path)) for path in {*before.files, *after.files}]
-    view = graph.at(with_files(before, changed))
-    fresh = Graph(ImportResolver).at(after)
-    assert list(all_refs(view)) == list(all_refs(fresh))
-    for place in all_refs(fresh):
-        assert view.outgoing(place) == fresh.outgoing(place)
-        assert view.incoming(place) == fresh.incoming(place)
 
 
 def test_view_of_same_files_is_reused(tmp_path: Path) -> None:

@@ -182,12 +182,6 @@ def test_number_of_entries_in_a_file_is_limited(shop: Shop) -> None:
     assert shop.add("One more").title == "One more"
 
 
-def test_only_user_scope_is_valid_without_workspace(shop: Shop) -> None:
-    with pytest.raises(InvalidEntry) as caught:
-        perform(shop.memory, MemoryRequest(action="add", scope="workspace", **ENTRY), ())
-    assert (caught.value.field, caught.value.valid) == ("scope", ("user",))
-
-
 # ---- expiry
 
 
@@ -198,9 +192,7 @@ def test_only_user_scope_is_valid_without_workspace(shop: Shop) -> None:
         ("2030-01-01", datetime(2030, 1, 1, 23, 59, 59, tzinfo=timezone.utc)),
         ("2030-01-02T10:00:00Z", datetime(2030, 1, 2, 10, tzinfo=timezone.utc)),
         ("2030-01-02T10:00:00+02:00", datetime(2030, 1, 2, 8, tzinfo=timezone.utc)),
-        ("2030-01-02T10:00:00", datetime(2030, 1, 2, 10, tzinfo=timezone.utc)),
         ("", None),
-        (None, None),
     ],
 )
 def test_expiry_dates_are_parsed(shop: Shop, expires: object, end: datetime | None) -> None:

@@ -245,12 +245,6 @@ def test_rule_with_unterminated_front_matter_is_ignored_and_reported(tmp_path: P
     assert texts(gathered(f"-- AGENTS.md --\n{text}\n-- a.py --\nx = 1\n", tmp_path, "a.py")) == [text]
 
 
-def test_horizontal_rule_is_not_front_matter(tmp_path: Path) -> None:
-    rules = gathered("-- AGENTS.md --\n---\nDo this.\n\n---\n\nDo that.\n-- a.py --\nx = 1\n", tmp_path, "a.py")
-    assert texts(rules) == ["---\nDo this.\n\n---\n\nDo that."]
-    assert rules.problems == ()
-
-
 def test_rules_beyond_the_match_budget_are_ignored(tmp_path: Path) -> None:
     rule = "-- .sourcegraph/r{}.rule.md --\n---\npath_filters:\n  include: [{}]\n---\nx\n"
     costly = "".join(rule.format(i, ", ".join(["'a.b'"] * 16)) for i in range(70))
@@ -269,23 +263,6 @@ def test_duplicate_text_is_used_once(tmp_path: Path, copy: str) -> None:
     assert labels(rules) == ["AGENTS.md"]
     assert texts(rules) == ["Use tabs."]
     assert rules.problems == ()
-
-
-def test_link_to_another_rule_file_is_a_duplicate(tmp_path: Path) -> None:
-    snapshot = snapshot_of("-- AGENTS.md --\nUse tabs.\n-- a.py --\nx = 1\n", tmp_path)
-    (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
-    rules = collect_rules(context_of(snapshot).sources, [f"{snapshot.roots[0].path}/a.py"])
-    assert texts(rules) == ["Use tabs."]
-    assert rules.problems == ()
-
-
-def test_additional_text_of_a_copy_is_kept(tmp_path: Path) -> None:
-    files = "-- AGENTS.md --\nUse tabs.\n-- CLAUDE.md --\n@AGENTS.md\n\nThink first.\n-- a.py --\nx = 1\n"
-    rules = gathered(files, tmp_path, "a.py")
-    assert [(note.source, note.text) for note in rules.entries] == [
-        ("AGENTS.md", "Use tabs."),
-        ("CLAUDE.md", "Think first."),
-    ]
 
 
 # ---- imports
@@ -342,11 +319,6 @@ def test_text_that_resembles_import_stays(tmp_path: Path, line: str) -> None:
     assert rules.problems == ()
 
 
-def test_import_in_code_block_stays(tmp_path: Path) -> None:
-    files = "-- CLAUDE.md --\n```\n@docs/style.md\n```\n-- docs/style.md --\nStyle.\n-- a.py --\nx = 1\n"
-    assert texts(gathered(files, tmp_path, "a.py")) == ["```\n@docs/style.md\n```"]
-
-
 # ---- current content
 
 
@@ -355,12 +327,6 @@ def test_unsaved_document_is_used(tmp_path: Path) -> None:
     assert texts(gathered(files, tmp_path, "a.py", unsaved={"AGENTS.md": "In the editor.\r\nStill.\r\n"})) == [
         "In the editor.\nStill."
     ]
-
-
-@pytest.mark.parametrize("name", ["AGENTS.md", "src/CLAUDE.md", ".cursor/rules/new.mdc", ".claude/CLAUDE.md"])
-def test_new_unsaved_document_is_used(tmp_path: Path, name: str) -> None:
-    rules = gathered("-- src/a.py --\nx = 1\n", tmp_path, "src/a.py", unsaved={name: "New."})
-    assert texts(rules) == ["New."]
 
 
 def test_rules_are_read_from_disk_for_each_request(tmp_path: Path) -> None:
