@@ -243,9 +243,7 @@ def find_neighbors(
 ) -> tuple[ScoredNeighbor, ...]:
     """Return the neighbors of seed nodes, best first, without the seeds; ties are broken by path and position.
 
-    Args:
-        seeds: Seed nodes with scores 0..1, or with score 1.
-        per_node: Maximum number of neighbors of one node.
+    Seeds have scores 0..1, or score 1.  One node has at most `per_node` neighbors.
     """
     scores = dict(seeds) if isinstance(seeds, Mapping) else dict.fromkeys(seeds, 1.0)
     best: dict[OutlineRef, ScoredNeighbor] = {}
@@ -317,12 +315,9 @@ def graph_for_query(
     all_edges: bool = False,
     token: CancelToken | None = None,
 ) -> GraphResult:
-    """Return the graph around the nodes that match a question; without a match, a result with a problem.
+    """Return the graph around at most `seeds` nodes that match a question, with at most `limit` nodes.
 
-    Args:
-        seeds: Maximum number of matching nodes.
-        limit: Maximum number of nodes, ignored with `all_edges`.
-        all_edges: Add all neighbors over all edges, instead of ranked neighbors.
+    With `all_edges`, all neighbors over all edges are added, without a limit, instead of ranked neighbors.
     """
     matches = search_nodes(view, query, seeds, token=token)
     if not matches:

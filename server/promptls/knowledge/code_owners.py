@@ -134,10 +134,8 @@ def _compile_patterns(patterns: Sequence[str]) -> PathPatterns:
     for i, pattern in enumerate(patterns):
         line, is_recursive = _gitignore_line(pattern)
         (recursive if is_recursive else direct)[i] = line
-    rules = [
-        parse_rules("\n".join(lines).encode("utf-8", "surrogateescape"), "CODEOWNERS") for lines in (recursive, direct)
-    ]
-    return PathPatterns(*rules)
+    texts = ("\n".join(lines).encode("utf-8", "surrogateescape") for lines in (recursive, direct))
+    return PathPatterns(*(parse_rules(text, "CODEOWNERS") for text in texts))
 
 
 def _gitignore_line(pattern: str) -> tuple[str, bool]:

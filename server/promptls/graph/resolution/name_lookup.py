@@ -280,6 +280,8 @@ _LITERAL_TYPES = {
     STRING_LITERAL: frozenset({"string", "String", "CharSequence"}),
     NUMBER_LITERAL: frozenset({"int", "Int", "long", "Long", "double", "Double", "num", "Number"}),
 }
+_PRIMITIVE_TYPES = frozenset({"char", "Char", "Character", "bool", "Bool", "Boolean"}).union(*_LITERAL_TYPES.values())
+"""Types that exclude each other: a literal has its own types of these and no others."""
 
 
 class ExtensionMethod(NamedTuple):
@@ -309,6 +311,9 @@ def applicable_extensions(
     if syntax == "receiver":
         extensions = _visible_extensions(snapshot, path, file, owner, extensions, reference.name)
     literal_types = _LITERAL_TYPES.get(reference.receiver)
+    if literal_types:
+        excluded = _PRIMITIVE_TYPES - literal_types
+        extensions = [extension for extension in extensions if extension.receiver_type not in excluded]
     if types is None:
         declared = simple_type_name(_declared_type(file, owner, reference.receiver))
         receiver_types: Collection[str] = literal_types or {declared} - {""}
@@ -321,7 +326,7 @@ def applicable_extensions(
             extension
             for extension in extensions
             if not extension.receiver_type
-            or (types is None and not literal_types and not is_workspace_type(snapshot, extension.receiver_type))
+            or (types is None and not is_workspace_type(snapshot, extension.receiver_type))
         ]
     if syntax == "this_parameter":  # C#; imports of the whole project are unknown
         names = {
