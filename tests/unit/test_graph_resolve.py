@@ -320,6 +320,13 @@ def test_required_module_refers_to_its_default_export(tmp_path: Path) -> None:
     assert calls(view, "lib/Store.js:Store.put") == ["lib/tools.js:label .95"]
 
 
+def test_type_and_value_with_same_name_are_distinguished(tmp_path: Path) -> None:
+    kit = "-- kit.ts --\nexport interface Pair { a: number }\nexport const Pair = () => 1\n"
+    view = view_of(kit + "-- use.ts --\nimport { Pair } from './kit'\nclass Deck implements Pair {}\n", tmp_path)
+    targets = [view.symbol(edge.target) for edge in view.outgoing(ref_of(view, "use.ts:Deck"))]
+    assert [target.kind for target in targets if target is not None] == ["interface"]
+
+
 def test_mutual_wildcard_reexports_are_each_read_once(tmp_path: Path) -> None:
     wildcards = "".join(f"from m{i} import *\n" for i in range(40))
     text = "".join(f"-- m{i}.py --\n{wildcards}from m{(i + 1) % 40} import far as near\n" for i in range(40))

@@ -353,11 +353,6 @@ PURPOSES = {
         "Join our Discord community today.\n\nIt sells things to people.\n",
         "It sells things to people.",
     ),
-    "table of contents and languages": (
-        "# Shop\n\n[English](a.md) | [Deutsch](b.md)\n\n## Table of contents\n\n- [Use](#use)\n- [More](#more)\n\n"
-        "## What is it?\n\nIt sells things to people.\n",
-        "It sells things to people.",
-    ),
     "list after a colon": (
         "# Shop\n\nIt sells things. It has:\n\n* a **cart**,\n  with items\n* a [till](t.md)\n\nAn example is:\n\n"
         "```\nshop\n```\n",
@@ -372,7 +367,6 @@ PURPOSES = {
         "It sells `things <https://x.org>`_ to people.\n\n.. code-block:: python\n\n    import shop\n\nLicense\n-------\n\nMIT, as ever.\n",
         "It sells things to people.",
     ),
-    "Chinese": ("# \u5546\u5e97\n\n\u5411\u4eba\u4eec\u51fa\u552e\u5546\u54c1\u3002\n\n## \u8bb8\u53ef\n", "\u5411\u4eba\u4eec\u51fa\u552e\u5546\u54c1\u3002"),
 }  # fmt: skip
 
 

@@ -311,7 +311,9 @@ def test_failed_import_stays_and_is_reported(tmp_path: Path, line: str, expected
     assert [expected in problem.message for problem in rules.problems] == [True]
 
 
-@pytest.mark.parametrize("line", ["@package.json", "`@docs/style.md`", "    see @docs/style.md", "@user", "@a@b.md"])
+@pytest.mark.parametrize(
+    "line", ["@package.json", "`@docs/style.md`", "see @docs/style.md", "```\n@docs/style.md\n```"]
+)
 def test_text_that_resembles_import_stays(tmp_path: Path, line: str) -> None:
     files = f"-- CLAUDE.md --\nx\n{line}\n-- docs/style.md --\nStyle.\n-- package.json --\n{{}}\n-- a.py --\nx = 1\n"
     rules = gathered(files, tmp_path, "a.py")
@@ -327,6 +329,11 @@ def test_unsaved_document_is_used(tmp_path: Path) -> None:
     assert texts(gathered(files, tmp_path, "a.py", unsaved={"AGENTS.md": "In the editor.\r\nStill.\r\n"})) == [
         "In the editor.\nStill."
     ]
+    for name in (".cursor/rules/new.mdc", ".claude/CLAUDE.md"):
+        rules = gathered(
+            "-- src/a.py --\nx = 1\n", tmp_path / name.partition("/")[0], "src/a.py", unsaved={name: "New."}
+        )
+        assert texts(rules) == ["New."]
 
 
 def test_rules_are_read_from_disk_for_each_request(tmp_path: Path) -> None:
