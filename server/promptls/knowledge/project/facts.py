@@ -43,6 +43,7 @@ def _tables() -> tuple[dict[tuple[str, str], Framework], dict[tuple[str, str], F
     return exact, by_prefix
 
 
+@lru_cache(maxsize=1 << 12)
 def find_framework(ecosystem: str, dependency: str) -> Framework | None:
     """Return the framework of a dependency, or None if it is not a well-known framework."""
     exact, by_prefix = _tables()
