@@ -34,7 +34,7 @@ def add_parser(commands: Any) -> None:
 def _install(options: argparse.Namespace) -> int:
     from promptls.api.open_workspace import current_folder
     from promptls.install.agents import check_server, plan_permission, plan_skill
-    from promptls.install.client_configuration import InstallError, plan_install, plan_uninstall
+    from promptls.install.client_configuration import InstallError, plan_entry
     from promptls.install.clients import CLIENTS, server_words
     from promptls.install.editors import EDITORS
 
@@ -63,7 +63,7 @@ def _install(options: argparse.Namespace) -> int:
         with invalid_folder_as_usage_error():
             project = current_folder() if options.project else None
         place, install = (client, project, Path.home()), not options.uninstall
-        entry = (plan_install if install else plan_uninstall)(*place) if not offered else None
+        entry = plan_entry(*place, install) if not offered else None
         changes = [entry, plan_permission(*place, install), plan_skill(*place, install)]
         _apply([change for change in changes if change is not None], client.title, options)
         if install and not options.dry_run and not offered:

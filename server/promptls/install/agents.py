@@ -15,8 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from promptls.install import jsonc
-from promptls.install.client_configuration import Change, InstallError, read_text, resolve_path
+from promptls.install.client_configuration import Change, InstallError, edit_json, read_text, resolve_path
 from promptls.install.clients import SERVER_NAME, Client
 
 CHECK_TIMEOUT_S = 20.0
@@ -102,21 +101,22 @@ def plan_permission(client: Client, project: Path | None, home: Path, install: b
     path = client.permission.path(home) if project is None else project / client.permission.project_path
     resolve_path(path, project)
     before = read_text(path)
-    keys, name = client.permission.keys, client.permission.name
-    try:
-        document = jsonc.parse(before or "")
-        content: Any = document.content if document is not None else {}
-        for key in keys:
-            content = content.get(key, {}) if isinstance(content, dict) else {}
-        allowed = content if isinstance(content, list) else []
-        if install == (name in allowed):
-            after = before or ""
-        else:
-            changed = [*allowed, name] if install else [one for one in allowed if one != name]
-            after = jsonc.set_member(before or "", keys, changed)
-    except ValueError as error:
-        raise InstallError(f"{path} is not valid JSON ({error}); fix it first.") from None
-    return Change(path, before, after, project)
+    *parents, last = client.permission.keys
+    name = client.permission.name
+    if not install and name not in (before or ""):
+        return Change(path, before, before or "", project)
+
+    def edit(document: dict[str, Any]) -> None:
+        for key in parents:
+            document = document.setdefault(key, {})
+        allowed = document.setdefault(last, [])
+        if install and name not in allowed:
+            allowed.append(name)
+        elif not install and name in allowed:
+            allowed.remove(name)
+
+    shown = f"{'.'.join(client.permission.keys)}: {json.dumps(name)}"
+    return Change(path, before, edit_json(path, before or "", edit, shown), project)
 
 
 def check_server(command: Sequence[str]) -> tuple[str, ...]:

@@ -1,21 +1,25 @@
 """Changes of configuration files: computed first, then written with a backup.
 
-Comments, unknown keys, line ends and a byte order mark stay as they are.  A symbolic link stays a link: the file that
-it points to is replaced, atomically and with its permissions.  In a project, which may be a clone of a stranger, no link
-may lead out of the project.
+Unknown keys, line ends, a byte order mark and comments in TOML stay as they are; JSON with comments is not edited.  A
+symbolic link stays a link: the file that it points to is replaced, atomically and with its permissions.  In a project,
+which may be a clone of a stranger, no link may lead out of the project.
 """
 
 from __future__ import annotations
 
+import copy
 import difflib
+import json
 import os
+import re
 import stat
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
-from promptls.install import jsonc
 from promptls.install.clients import SERVER_NAME, Client, server_words
 
 BACKUP_SUFFIX = ".promptls-backup"
@@ -67,46 +71,60 @@ def configuration_path(client: Client, project: Path | None, home: Path) -> Path
     return project / client.project_path
 
 
-def plan_install(client: Client, project: Path | None, home: Path) -> Change:
-    """Return the change that adds the server to a client, or updates it.
+def plan_entry(client: Client, project: Path | None, home: Path, install: bool) -> Change:
+    """Return the change that adds the server to a client, updates it, or removes it.
 
     Raises:
-        InstallError: The file cannot be read or is not valid.
+        InstallError: The file cannot be read, is not valid, or is JSON with comments.
     """
     path = configuration_path(client, project, home)
     resolve_path(path, project)
+    before = read_text(path)
+    if not install and SERVER_NAME not in (before or ""):
+        return Change(path, before, before or "", project)
     command, *arguments = server_words(client, project)
     entry = client.entry(command, arguments)
-    before = read_text(path)
-    try:
-        after = (
-            _set_toml(before or "", client.key, entry)
-            if client.format == "toml"
-            else jsonc.set_member(before or "", (client.key, SERVER_NAME), entry)
-        )
-    except ValueError as error:
-        raise InstallError(f"{path} is not valid {client.format.upper()} ({error}); fix it first.") from None
-    return Change(path, before, after, project)
+
+    def edit(document: dict[str, Any]) -> None:
+        servers = document.setdefault(client.key, {})
+        if not isinstance(servers, dict):
+            raise ValueError(f"{client.key} is not an object")
+        if install:
+            servers.setdefault(SERVER_NAME, {}).update(entry)
+        else:
+            servers.pop(SERVER_NAME, None)
+
+    if client.format == "toml":
+        return Change(path, before, _edit_toml(path, before or "", edit), project)
+    shown = json.dumps({client.key: {SERVER_NAME: entry}}, indent=2)
+    return Change(path, before, edit_json(path, before or "", edit, shown), project)
 
 
-def plan_uninstall(client: Client, project: Path | None, home: Path) -> Change:
-    """Return the change that removes the server from a client.
+def edit_json(path: Path, text: str, edit: Callable[[dict[str, Any]], None], shown: str) -> str:
+    """Return the text of a JSON file after an edit, in the indentation and with the line ends of the file.
+
+    Args:
+        path: The file, for error messages.
+        text: Its text, "" for a new file.
+        edit: Changes the decoded object in place.
+        shown: What the user adds or removes by hand if the file has comments, which an edit would lose.
 
     Raises:
-        InstallError: The file cannot be read or is not valid.
+        InstallError: The text is not a JSON object.
     """
-    path = configuration_path(client, project, home)
-    resolve_path(path, project)
-    before = read_text(path)
+    bare = text.removeprefix(_BOM)
     try:
-        after = (
-            _remove_toml(before or "", client.key)
-            if client.format == "toml"
-            else jsonc.remove_member(before or "", (client.key, SERVER_NAME))
-        )
-    except ValueError as error:
-        raise InstallError(f"{path} is not valid {client.format.upper()} ({error}); fix it first.") from None
-    return Change(path, before, after, project)
+        document = json.loads(bare) if bare.strip() else {}
+        before = copy.deepcopy(document)
+        edit(document)
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+        reason = f"{path} is not valid JSON without comments ({error}); add or remove this yourself:"
+        raise InstallError(f"{reason}\n{shown}") from None
+    if document == before:
+        return text
+    indent = re.search(r'^([ \t]+)"', bare, re.MULTILINE)
+    changed = json.dumps(document, indent=indent[1] if indent else 2, ensure_ascii=False)
+    return _with_form_of(text, changed + ("\n" if not bare or bare.endswith("\n") else ""))
 
 
 def write(change: Change) -> Path | None:
@@ -185,36 +203,19 @@ def read_text(path: Path) -> str | None:
         raise InstallError(f"cannot read {path}: {error.strerror or error}.") from None
 
 
-def _set_toml(text: str, key: str, entry: dict[str, object]) -> str:
+def _edit_toml(path: Path, text: str, edit: Callable[[dict[str, Any]], None]) -> str:
     import tomlkit
 
-    document = tomlkit.parse(text.removeprefix(_BOM).replace("\r\n", "\n"))
-    servers = document.get(key)
-    if servers is None:
-        servers = document[key] = tomlkit.table(is_super_table=True)
-    if not isinstance(servers, dict):
-        raise ValueError(f"{key} is not a table")
-    server = servers.get(SERVER_NAME)
-    if not isinstance(server, dict):
-        server = servers[SERVER_NAME] = tomlkit.table()
-    for name, value in entry.items():
-        if name not in server or server[name] != value:
-            server[name] = value
-    return _with_form_of(text, tomlkit.dumps(document))
-
-
-def _remove_toml(text: str, key: str) -> str:
-    import tomlkit
-
-    document = tomlkit.parse(text.removeprefix(_BOM).replace("\r\n", "\n"))
-    servers = document.get(key)
-    if not isinstance(servers, dict) or SERVER_NAME not in servers:
-        return text
-    del servers[SERVER_NAME]
-    return _with_form_of(text, tomlkit.dumps(document))
+    try:
+        document = tomlkit.parse(text.removeprefix(_BOM).replace("\r\n", "\n"))
+        before = document.unwrap()
+        edit(document)
+    except (ValueError, AttributeError, TypeError) as error:
+        raise InstallError(f"{path} is not valid TOML ({error}); fix it first.") from None
+    return text if document.unwrap() == before else _with_form_of(text, tomlkit.dumps(document))
 
 
 def _with_form_of(original: str, text: str) -> str:
     """Return the text with the line ends and the byte order mark of the original."""
-    text = text.replace("\n", jsonc.line_end_of(original))
+    text = text.replace("\n", "\r\n") if "\r\n" in original else text
     return _BOM + text if original.startswith(_BOM) else text
