@@ -215,7 +215,7 @@ class TeamSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
     """The index of many repositories on shared storage."""
 
     index: Annotated[
-        str, Meta(description="Address of the team index: s3://, gs:// or az://, or a folder; empty: none.")
+        str, Meta(description="Address of the team index: s3://, or a folder; empty: none.")
     ] = ""
     storage: Annotated[
         dict[str, str], Meta(description="Options of the storage without secrets, such as region and endpoint.")

@@ -89,9 +89,6 @@ class TeamClient:
         self._names: GenerationalCache[tuple[str, int], Mapping[str, tuple[str, ...]]] = GenerationalCache(
             MAX_LISTED_REPOSITORIES, lambda key: 1
         )
-        self._exclusions: GenerationalCache[tuple[Any, ...], tuple[Exclusion, ...]] = GenerationalCache(
-            MAX_LISTED_REPOSITORIES, lambda key: 1
-        )
         storage = open_storage(settings.index, settings.storage, settings.storage_env, environment)
         self._connection = ReaderConnection(storage, self._on_opened) if isinstance(storage, Storage) else None
         self._problem = "" if isinstance(storage, Storage) else storage.message
@@ -220,7 +217,7 @@ class TeamClient:
         if repository:
             yield self._request(query, embed, (), (repository,))
             return
-        excluded = self._excluded(tuple(roots))
+        excluded = open_repositories(roots, self._states())
         yield self._request(query, embed, excluded, ())
         is_open = {exclusion.repository for exclusion in excluded if not exclusion.folder}
         closed = [state.name for state in self._states() if state.name not in is_open]
@@ -249,14 +246,6 @@ class TeamClient:
         problem = INCOMPLETE if failed else self._warning
         chunks = self._opened.chunks if self._opened is not None else 0
         return TeamAnswer(tuple(score_hits(query, list(merged.values()), self.weights)), problem, chunks)
-
-    def _excluded(self, roots: tuple[str, ...]) -> tuple[Exclusion, ...]:
-        key = (roots, self._opened.version if self._opened is not None else 0)
-        known = self._exclusions.get(key)
-        if known is None:
-            known = open_repositories(roots, self._states())
-            self._exclusions.put(key, known)
-        return known
 
     def _states(self) -> tuple[RepositoryState, ...]:
         return self._opened.repositories if self._opened is not None else ()

@@ -33,7 +33,6 @@ class RepositoryState(Struct, frozen=True, omit_defaults=True):
     committed_at: float = 0.0  # seconds since the epoch
     indexed_at: float = 0.0
     files: int = 0
-    lines: int = 0
     chunks: int = 0
     settings: str = ""  # hash of what else the rows depend on: branch, include, exclude, limits
 
