@@ -6,6 +6,7 @@ import importlib
 import importlib.metadata
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -17,25 +18,6 @@ from msgspec import Struct
 from promptls import __version__
 from promptls.settings import Settings, cache_directory, config_file, log_file, user_settings
 
-PACKAGES = (
-    "chardet",
-    "fastembed",
-    "filelock",
-    "google-re2",
-    "lancedb",
-    "lsprotocol",
-    "msgspec",
-    "numpy",
-    "platformdirs",
-    "py-rust-stemmers",
-    "pygls",
-    "rapidfuzz",
-    "simsimd",
-    "tqdm",
-    "tree-sitter",
-    "tree-sitter-language-pack",
-)
-"""Dependencies on all platforms."""
 IMPORT_NAMES = {"google-re2": "re2"}
 """Import names that differ from the package name with underscores."""
 MIN_FREE_BYTES = 500e6
@@ -59,7 +41,7 @@ class CheckResult(Struct, frozen=True):
 def run_checks() -> list[CheckResult]:
     """Run all checks; the worker is started only if all packages can be imported."""
     settings, problems = user_settings()
-    packages = [_check_package(name) for name in PACKAGES]
+    packages = [_check_package(name) for name in _requirements()]
     results = [
         CheckResult(True, f"promptls {__version__} on Python {platform.python_version()}, {platform.platform()}"),
         *packages,
@@ -78,6 +60,12 @@ def run_checks() -> list[CheckResult]:
             *_check_team(settings),
         ]
     return results
+
+
+def _requirements() -> list[str]:
+    """Return the dependencies on all platforms."""
+    declared = importlib.metadata.requires("promptls") or ()
+    return sorted(re.split(r"[^\w.-]", one)[0] for one in declared if ";" not in one)
 
 
 def _check_package(name: str) -> CheckResult:

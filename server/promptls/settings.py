@@ -214,9 +214,7 @@ class LanguageModelSettings(Struct, frozen=True, rename="camel", forbid_unknown_
 class TeamSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """The index of many repositories on shared storage."""
 
-    index: Annotated[
-        str, Meta(description="Address of the team index: s3://, or a folder; empty: none.")
-    ] = ""
+    index: Annotated[str, Meta(description="Address of the team index: s3://, or a folder; empty: none.")] = ""
     storage: Annotated[
         dict[str, str], Meta(description="Options of the storage without secrets, such as region and endpoint.")
     ] = {}

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from promptls.cli.main import main
-from promptls.install.agents import check_server
-from promptls.install.client_configuration import BACKUP_SUFFIX, InstallError, plan_entry, write
+from promptls.install.client_configuration import BACKUP_SUFFIX, InstallError, plan_entry
 from promptls.install.clients import CLIENTS, server_command
 from promptls.install.editors import EDITORS
 from promptls.util.decode import parse_toml
@@ -45,7 +44,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_entry_is_written_in_the_form_of_the_file(before: str, indent: str, line_end: str, home: Path) -> None:
     path = home / ".claude.json"
     path.write_bytes(before.encode())
-    write(plan_entry(CLIENTS["claude-code"], None, home, install=True))
+    plan_entry(CLIENTS["claude-code"], None, home, install=True).write()
     text = path.read_bytes().decode()
     old, new = json.loads(before or "{}"), json.loads(text)
     entry = new["mcpServers"].pop("promptls")
@@ -75,13 +74,13 @@ def test_toml_keeps_comments_foreign_tables_and_line_ends(home: Path) -> None:
     path = home / ".codex/config.toml"
     path.parent.mkdir()
     path.write_bytes(TOML.encode())
-    write(plan_entry(CLIENTS["codex"], None, home, install=True))
+    plan_entry(CLIENTS["codex"], None, home, install=True).write()
     text = path.read_bytes().decode()
     assert set(TOML.split("\r\n")) <= set(text.split("\r\n"))
     assert "\n" not in text.replace("\r\n", "")
     assert parse_toml(text)["mcp_servers"]["promptls"]["args"][-1] == "mcp"
     assert parse_toml(text)["mcp_servers"]["other"] == {"command": "x"}
-    write(plan_entry(CLIENTS["codex"], None, home, install=False))
+    plan_entry(CLIENTS["codex"], None, home, install=False).write()
     assert parse_toml(path.read_text()) == parse_toml(TOML)
 
 
@@ -92,7 +91,7 @@ def test_link_stays_a_link_and_the_file_keeps_its_mode_and_a_backup(home: Path) 
     dotfile.chmod(0o640)
     link = home / ".claude.json"
     link.symlink_to(dotfile)
-    backup = write(plan_entry(CLIENTS["claude-code"], None, home, install=True))
+    backup = plan_entry(CLIENTS["claude-code"], None, home, install=True).write()
     assert link.is_symlink()
     assert backup == dotfile.with_name("claude.json" + BACKUP_SUFFIX)
     assert backup.read_text() == '\ufeff{"token": "x"}'
@@ -108,11 +107,11 @@ def test_file_that_cannot_be_changed_is_reported_and_stays(home: Path) -> None:
     path.chmod(0o444)
     change = plan_entry(CLIENTS["cursor"], None, home, install=True)
     with pytest.raises(InstallError, match="is read-only; make it writable"):
-        write(change)
+        change.write()
     path.chmod(0o644)
     path.write_text('{"mcpServers": {}}')
     with pytest.raises(InstallError, match="has changed meanwhile"):
-        write(change)
+        change.write()
     for content, problem in ((b"{,}", "is not valid JSON"), (b"\xff", "is not UTF-8")):
         path.write_bytes(content)
         with pytest.raises(InstallError, match=problem):
@@ -181,7 +180,7 @@ def test_folder_that_becomes_a_link_before_the_change_is_written_is_refused(clon
     (clone / ".cursor").rmdir()
     (clone / ".cursor").symlink_to("..")
     with pytest.raises(InstallError, match="out of the project"):
-        write(change)
+        change.write()
     assert not (clone / "../mcp.json").exists()
 
 
@@ -231,10 +230,9 @@ def test_command_shows_the_change_before_it_writes(home: Path, capsys: pytest.Ca
     assert '+        "${workspaceFolder}"' in output
     assert f"Backup: {file}{BACKUP_SUFFIX}" in output
     assert main(["install", "vscode", "--project"]) == 0
-    installed, skill, started = capsys.readouterr().out.splitlines()
+    installed, skill = capsys.readouterr().out.splitlines()
     assert installed == f"promptls is already installed in {file}."
     assert skill == f"promptls is already installed in {home}/.github/skills/promptls/SKILL.md."
-    assert started.startswith("The server starts and offers search_code, ")
     assert main(["install", "--uninstall", "vscode", "--project"]) == 0
     assert json.loads(file.read_text()) == {"inputs": [], "servers": {}}
 
@@ -276,9 +274,7 @@ def test_command_writes_entry_permission_and_skill_and_removes_them(
 ) -> None:
     client = CLIENTS[name]
     assert main(["install", name]) == 0
-    assert (
-        "The server starts and offers search_code, read_code, explain_symbol, get_context." in capsys.readouterr().out
-    )
+    capsys.readouterr()
     entry = parsed(client.path(home))[client.key]["promptls"]
     assert entry.get("required", name != "codex")
     assert entry.get("trust", name != "gemini-cli")
@@ -324,16 +320,6 @@ def test_link_of_a_skill_out_of_the_project_is_refused(
     assert "out of the project" in capsys.readouterr().err
     assert list(outside.iterdir()) == []
     assert not (home / ".mcp.json").exists()
-
-
-def test_command_that_does_not_start_is_reported(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("PATH", "")
-    assert main(["install", "vscode", "--project"]) == 1
-    assert "promptls: cannot start promptls mcp" in capsys.readouterr().err
-    with pytest.raises(InstallError, match="does not list its tools"):
-        check_server([sys.executable, "-c", "print('hello')"])
 
 
 def test_unknown_argument_prints_the_usage_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:

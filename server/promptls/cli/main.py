@@ -21,9 +21,7 @@ from promptls.cli.output import (
     UsageError,
     configure_streams,
     discard_output,
-    open_missing_streams,
     print_error,
-    require_stream,
 )
 from promptls.util import entry_points
 
@@ -33,13 +31,11 @@ MAX_LOG_BYTES = 2_000_000
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status."""
-    open_missing_streams()
     configure_streams()
     options, unknown = argument_parser().parse_known_args(arguments)
     if unknown:
         options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
-        require_stream("stdout")
         if hasattr(options, "begin"):
             options.begin(options)  # before the settings are imported for the log
         _configure_logging(options.verbose)

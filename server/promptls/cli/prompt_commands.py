@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from promptls.cli.command_workspace import add_workspace_arguments, request
-from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error, print_json, read_stdin
+from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error, print_json
 from promptls.util.text.display import plural
 
 
@@ -40,7 +40,7 @@ def add_prompt_parser(commands: Any) -> None:
 
 
 def _prompt(options: argparse.Namespace) -> int:
-    message = read_stdin() if options.message == "-" else options.message
+    message = sys.stdin.read() if options.message == "-" else options.message
     budget = {"tokens": options.budget, "model": options.model, "counter": options.counter, "fill": options.fill}
     params: dict[str, Any] = {
         "message": message,
@@ -156,7 +156,7 @@ def add_verify_parser(commands: Any) -> None:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    answer = read_stdin() if options.answer == "-" else _read(options.answer)
+    answer = sys.stdin.read() if options.answer == "-" else _read(options.answer)
     params = {"answer": answer, "items": _items(options.prompt)}
     with request(options, "promptls/verifyCitations", params) as result:
         invalid = [c for c in result["citations"] if c["status"] != "ok" or c.get("missing")]

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from promptls.cli.command_workspace import invalid_folder_as_usage_error, workspace_paths
-from promptls.cli.output import SUCCESS, CommandError, UsageError, print_error, require_stream
+from promptls.cli.output import SUCCESS, CommandError, UsageError, print_error
 from promptls.util.termination import cleanup_on_signal
 
 
@@ -30,8 +30,6 @@ def add_serve_parser(commands: Any) -> None:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    if not options.tcp:
-        require_stream("stdin")
     from promptls.index import limit_memory, prestart_worker
 
     prestart_worker()
@@ -140,8 +138,6 @@ def add_mcp_parser(commands: Any) -> None:
 
 def _begin(options: argparse.Namespace) -> None:
     """Check the arguments, and answer the handshake over stdin and stdout before heavy imports."""
-    if not options.http:
-        require_stream("stdin")
     if find_spec("mcp") is None:
         raise CommandError("the MCP server needs the package mcp; run `pip install 'promptls[mcp]'`.")
     options.roots = workspace_paths(options) if options.root else None

@@ -16,7 +16,7 @@ from typing import Generic, Literal, TypeVar
 from msgspec import Struct
 
 from promptls.git.commit_history import MAX_COMMITS, History, build_history, printable_line, read_commits
-from promptls.git.runner import query_git
+from promptls.git.runner import filter_overrides, query_git
 from promptls.index import git_head
 from promptls.model import CancelToken, Problem, SectionEntry
 
@@ -42,16 +42,9 @@ class Freshness(Struct, frozen=True):
 
 def read_freshness(folder: str, token: CancelToken | None = None, timeout_s: float = TIMEOUT_S) -> Freshness:
     """Return the freshness of the working tree below a folder; untracked files do not count."""
-    filters = query_git(
-        folder, "config", "-z", "--name-only", "--get-regexp", r"^filter\.", ok_statuses=(0, 1), token=token
-    )
-    if isinstance(filters, Problem):
-        return Freshness("unknown", problem=filters)
-    overrides: dict[str, str] = {}
-    for raw in filters.stdout.split(b"\0"):
-        name = raw.decode("utf-8", "surrogateescape")
-        if name:
-            overrides[name] = "false" if name.endswith(".required") else ""
+    overrides = filter_overrides(folder, token)
+    if isinstance(overrides, Problem):
+        return Freshness("unknown", problem=overrides)
     status = query_git(
         folder,
         "status",
@@ -69,7 +62,7 @@ def read_freshness(folder: str, token: CancelToken | None = None, timeout_s: flo
     )
     if isinstance(status, Problem):
         return Freshness("unknown", problem=status)
-    if not status.complete or not filters.complete:
+    if not status.complete:
         return Freshness("unknown", problem=Problem("git status timed out."))
     return parse_status(status.stdout)
 

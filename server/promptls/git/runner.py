@@ -82,7 +82,6 @@ def query_git(
             max_bytes=max_bytes,
             token=token,
             data=data,
-            capture_stderr=True,
         )
     except (OSError, ValueError):  # a deleted folder, a NUL character
         return Problem(f"Cannot run git in {_printable(folder)}.")

@@ -47,8 +47,28 @@ class Change(Struct, frozen=True):
         return self.after == (self.before or "")
 
     def write(self) -> Path | None:
-        """Write the change, see `write`."""
-        return write(self)
+        """Write a change; return the path of the backup, None for a new file.
+
+        Raises:
+            InstallError: The file is read-only or has changed since it was read, or a link leads out of the project.
+        """
+        target = resolve_path(self.path, self.project)
+        if read_text(target) != self.before:
+            raise InstallError(f"{self.path} has changed meanwhile; run the command again.")
+        backup = None
+        try:
+            mode = 0o600  # clients keep tokens in these files
+            if self.before is not None:
+                mode = stat.S_IMODE(target.stat().st_mode)
+                if not mode & stat.S_IWUSR or not os.access(target, os.W_OK):
+                    raise InstallError(f"{self.path} is read-only; make it writable or add the entry yourself.")
+                backup = target.with_name(target.name + BACKUP_SUFFIX)
+                _replace(backup, self.before, mode)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _replace(target, self.after, mode)
+        except OSError as error:
+            raise InstallError(f"cannot write {self.path}: {error.strerror or error}.") from None
+        return backup
 
     def diff(self) -> str:
         """Return the change as a unified diff."""
@@ -125,31 +145,6 @@ def edit_json(path: Path, text: str, edit: Callable[[dict[str, Any]], None], sho
     indent = re.search(r'^([ \t]+)"', bare, re.MULTILINE)
     changed = json.dumps(document, indent=indent[1] if indent else 2, ensure_ascii=False)
     return _with_form_of(text, changed + ("\n" if not bare or bare.endswith("\n") else ""))
-
-
-def write(change: Change) -> Path | None:
-    """Write a change; return the path of the backup, None for a new file.
-
-    Raises:
-        InstallError: The file is read-only or has changed since it was read, or a link leads out of the project.
-    """
-    target = resolve_path(change.path, change.project)
-    if read_text(target) != change.before:
-        raise InstallError(f"{change.path} has changed meanwhile; run the command again.")
-    backup = None
-    try:
-        mode = 0o600  # clients keep tokens in these files
-        if change.before is not None:
-            mode = stat.S_IMODE(target.stat().st_mode)
-            if not mode & stat.S_IWUSR or not os.access(target, os.W_OK):
-                raise InstallError(f"{change.path} is read-only; make it writable or add the entry yourself.")
-            backup = target.with_name(target.name + BACKUP_SUFFIX)
-            _replace(backup, change.before, mode)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _replace(target, change.after, mode)
-    except OSError as error:
-        raise InstallError(f"cannot write {change.path}: {error.strerror or error}.") from None
-    return backup
 
 
 def resolve_path(path: Path, project: Path | None) -> Path:

@@ -1,4 +1,4 @@
-"""Installation of the plugins for Neovim and Emacs, and of the VS Code extension.
+"""Installation of the plugins for Neovim and Emacs.
 
 A wheel contains the files of the plugins; a source checkout has them in `editors/`.
 """
@@ -9,14 +9,12 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
-from promptls import __version__
 from promptls.install.client_configuration import BACKUP_SUFFIX, Change, InstallError, read_text
 from promptls.install.clients import installed_command
 
@@ -29,9 +27,6 @@ _BLOCK = re.compile(
     r"(?:(?<=\n)\r?\n)?^;; >>> promptls >>>[^\n]*\n(?:[^\n]*\n)*?;; <<< promptls <<<[^\n]*(?:\n|\Z)", re.M
 )
 """The lines that `promptls install emacs` has written, with the empty line before them."""
-_EXTENSION_ID = "promptls.promptls"
-_FIRST_VSCODE_WITH_MCP = (1, 101)
-"""First version of VS Code in which extensions can offer MCP servers."""
 
 
 class FolderChange(Struct, frozen=True):
@@ -186,35 +181,6 @@ EDITORS: Mapping[str, Editor] = {
     "nvim": Editor("nvim", "Neovim", nvim_folder, plan_nvim),
 }
 """Editors with a plugin, by name."""
-
-
-def vscode_command(install: bool) -> list[str] | None:
-    """Return the command that installs or removes the VS Code extension; None if `code` or the package is missing.
-
-    Neither is taken from the current folder, which may be a clone of a stranger.
-    """
-    code = shutil.which("code")
-    if code is None or not Path(code).is_absolute():  # Windows searches the current folder first
-        return None
-    if not install:
-        listed = subprocess.run([code, "--list-extensions"], capture_output=True, text=True, check=False)
-        return [code, "--uninstall-extension", _EXTENSION_ID] if _EXTENSION_ID in listed.stdout.split() else None
-    package = vscode_package()
-    return [code, "--install-extension", str(package)] if package is not None else None
-
-
-def vscode_package() -> Path | None:
-    """Return the package of the extension in a source checkout."""
-    name = f"promptls-{__version__}.vsix"
-    candidates = (_CHECKOUT / "dist" / name, _CHECKOUT / "editors" / "vscode" / "promptls.vsix")
-    return next((file for file in candidates if file.is_file()), None)
-
-
-def extension_offers_mcp(code: str) -> bool:
-    """Return whether this VS Code takes the MCP server from the extension."""
-    answer = subprocess.run([code, "--version"], capture_output=True, text=True, check=False).stdout
-    version = re.match(r"(\d+)\.(\d+)", answer)
-    return version is not None and (int(version[1]), int(version[2])) >= _FIRST_VSCODE_WITH_MCP
 
 
 def _source(name: str) -> Path:
