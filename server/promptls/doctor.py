@@ -41,13 +41,16 @@ class CheckResult(Struct, frozen=True):
 def run_checks() -> list[CheckResult]:
     """Run all checks; the worker is started only if all packages can be imported."""
     settings, problems = user_settings()
-    packages = [_check_package(name) for name in _requirements()]
+    declared = importlib.metadata.requires("promptls") or ()
+    required = sorted(re.split(r"[^\w.-]", one)[0] for one in declared if ";" not in one)  # on all platforms
+    packages = [_check_package(name) for name in required]
+    file = config_file()
     results = [
         CheckResult(True, f"promptls {__version__} on Python {platform.python_version()}, {platform.platform()}"),
         *packages,
         _check_git(),
-        *[CheckResult(False, p.message, f"Edit {config_file()}.") for p in problems],
-        _check_settings_file(),
+        *[CheckResult(False, p.message, f"Edit {file}.") for p in problems],
+        CheckResult(True, f"settings: {file}" + ("" if file.exists() else " (does not exist; using defaults)")),
         _check_cache(settings),
         CheckResult(True, f"log: {log_file()}"),
     ]
@@ -60,12 +63,6 @@ def run_checks() -> list[CheckResult]:
             *_check_team(settings),
         ]
     return results
-
-
-def _requirements() -> list[str]:
-    """Return the dependencies on all platforms."""
-    declared = importlib.metadata.requires("promptls") or ()
-    return sorted(re.split(r"[^\w.-]", one)[0] for one in declared if ";" not in one)
 
 
 def _check_package(name: str) -> CheckResult:
@@ -89,11 +86,6 @@ def _check_git() -> CheckResult:
         return CheckResult(True, "git is not installed; promptls interprets ignore files itself")
     process = subprocess.run([git, "--version"], capture_output=True, text=True, timeout=GIT_TIMEOUT_S, check=False)
     return CheckResult(True, f"{process.stdout.strip()} ({git})")
-
-
-def _check_settings_file() -> CheckResult:
-    file = config_file()
-    return CheckResult(True, f"settings: {file}" + ("" if file.exists() else " (does not exist; using defaults)"))
 
 
 def _check_cache(settings: Settings) -> CheckResult:

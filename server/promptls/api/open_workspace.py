@@ -17,11 +17,7 @@ class InvalidFolder(Exception):
 
 
 def folder_path(name: str) -> str:
-    """Return the absolute path of a workspace folder.
-
-    Raises:
-        InvalidFolder: The folder does not exist or cannot be read.
-    """
+    """Return the absolute path of a workspace folder.  Raises InvalidFolder."""
     try:
         path = Path(name).expanduser()
         if not path.is_absolute():
@@ -39,11 +35,7 @@ def folder_path(name: str) -> str:
 
 
 def current_folder() -> Path:
-    """Return the current folder.
-
-    Raises:
-        InvalidFolder: It was deleted.
-    """
+    """Return the current folder.  Raises InvalidFolder: it was deleted."""
     try:
         return Path.cwd()
     except OSError:

@@ -34,11 +34,7 @@ def add_workspace_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def workspace_paths(options: argparse.Namespace) -> list[str]:
-    """Return the absolute paths of the workspace folders.
-
-    Raises:
-        UsageError: A folder does not exist or cannot be read.
-    """
+    """Return the absolute paths of the workspace folders.  Raises UsageError."""
     from promptls.api.open_workspace import folder_path
 
     with invalid_folder_as_usage_error():
@@ -114,8 +110,8 @@ def request(
             result = function(engine, decoded, CancelToken())
             if needs_index:
                 check_folders(engine)
-                if "warnings" not in result:
-                    report_problem(engine)
+                if "warnings" not in result and (problem := engine.index.state().problem):
+                    print_error(problem)
             yield result
             print(end="", flush=True)
             if needs_index:
@@ -125,11 +121,7 @@ def request(
 
 
 def check_folders(engine: Engine) -> None:
-    """Check that the workspace folders still exist.
-
-    Raises:
-        CommandError: A folder was deleted or can no longer be read.
-    """
+    """Check that the workspace folders still exist.  Raises CommandError."""
     from promptls.api.open_workspace import InvalidFolder, folder_path
 
     try:
@@ -137,13 +129,6 @@ def check_folders(engine: Engine) -> None:
             folder_path(root.path)
     except InvalidFolder as error:
         raise CommandError(str(error)) from None
-
-
-def report_problem(engine: Engine) -> None:
-    """Print why results may be incomplete, if they may."""
-    state = engine.index.state()
-    if state.problem:
-        print_error(state.problem)
 
 
 def wait_for_index(engine: Engine, stored: bool = False) -> None:

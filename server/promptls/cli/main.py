@@ -60,7 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         discard_output()
         logging.getLogger(__name__).exception("the command failed")
         file = f": {error.filename}" if error.filename else ""
-        print_error(f"{error.strerror or error}{file}. See the log: {_log_file_name()}.")
+        from promptls.settings import log_file
+
+        print_error(f"{error.strerror or error}{file}. See the log: {log_file()}.")
         return FAILURE
 
 
@@ -110,9 +112,3 @@ def _configure_logging(verbose: bool) -> None:
         handlers=handlers or [logging.NullHandler()],
     )
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
-
-
-def _log_file_name() -> str:
-    from promptls.settings import log_file
-
-    return str(log_file())

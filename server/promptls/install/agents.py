@@ -52,11 +52,7 @@ class SkillChange(Struct, frozen=True):
         return Change(self.path, self.before, self.after or "").diff()
 
     def write(self) -> Path | None:
-        """Write or remove the file; return the path of the backup, None without one.
-
-        Raises:
-            InstallError: The file cannot be written or removed, or a link leads out of the project.
-        """
+        """Write or remove the file; return the path of the backup, None without one.  Raises InstallError."""
         if self.after is not None:
             return Change(self.path, self.before, self.after, self.project).write()
         try:
@@ -69,11 +65,7 @@ class SkillChange(Struct, frozen=True):
 
 
 def plan_skill(client: Client, project: Path | None, home: Path, install: bool) -> SkillChange | None:
-    """Return the change that writes or removes the skill; None for a client without skills.
-
-    Raises:
-        InstallError: The file cannot be read, or a link leads out of the project.
-    """
+    """Return the change that writes or removes the skill; None for a client without skills.  Raises InstallError."""
     if client.skills is None:
         return None
     folder = client.skills(home) if project is None else project / client.project_skills

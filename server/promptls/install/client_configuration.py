@@ -47,11 +47,7 @@ class Change(Struct, frozen=True):
         return self.after == (self.before or "")
 
     def write(self) -> Path | None:
-        """Write a change; return the path of the backup, None for a new file.
-
-        Raises:
-            InstallError: The file is read-only or has changed since it was read, or a link leads out of the project.
-        """
+        """Write a change; return the path of the backup, None for a new file.  Raises InstallError."""
         target = resolve_path(self.path, self.project)
         if read_text(target) != self.before:
             raise InstallError(f"{self.path} has changed meanwhile; run the command again.")
@@ -79,11 +75,7 @@ class Change(Struct, frozen=True):
 
 
 def configuration_path(client: Client, project: Path | None, home: Path) -> Path:
-    """Return the file that contains the servers of a client.
-
-    Raises:
-        InstallError: The client has no file in projects.
-    """
+    """Return the file that contains the servers of a client.  Raises InstallError."""
     if project is None:
         return client.path(home)
     if not client.project_path:
@@ -92,11 +84,7 @@ def configuration_path(client: Client, project: Path | None, home: Path) -> Path
 
 
 def plan_entry(client: Client, project: Path | None, home: Path, install: bool) -> Change:
-    """Return the change that adds the server to a client, updates it, or removes it.
-
-    Raises:
-        InstallError: The file cannot be read, is not valid, or is JSON with comments.
-    """
+    """Return the change that adds the server to a client, updates it, or removes it.  Raises InstallError."""
     path = configuration_path(client, project, home)
     resolve_path(path, project)
     before = read_text(path)
@@ -148,11 +136,7 @@ def edit_json(path: Path, text: str, edit: Callable[[dict[str, Any]], None], sho
 
 
 def resolve_path(path: Path, project: Path | None) -> Path:
-    """Return a path without links.
-
-    Raises:
-        InstallError: A link leads out of the project.
-    """
+    """Return a path without links.  Raises InstallError: a link leads out of the project."""
     target = Path(os.path.realpath(path))
     if project is not None and not target.is_relative_to(os.path.realpath(project)):
         raise InstallError(f"{path} leads through a link to {target}, out of the project; remove the link first.")
@@ -173,11 +157,7 @@ def _replace(path: Path, text: str, mode: int) -> None:
 
 
 def read_text(path: Path) -> str | None:
-    """Return the text of a file with its line ends, None if it does not exist.
-
-    Raises:
-        InstallError: The file cannot be read, is too large, or is a pipe, a device or a folder.
-    """
+    """Return the text of a file with its line ends, None if it does not exist.  Raises InstallError."""
     try:
         # Opening a pipe would wait for a writer.
         with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:  # noqa: PTH123

@@ -45,17 +45,11 @@ class FolderChange(Struct, frozen=True):
         """Return one line for each file that is added, changed or removed."""
         names = sorted(self.before.keys() | self.after.keys())
         changed = [name for name in names if self.before.get(name) != self.after.get(name)]
-        return "\n".join(f"{self._verb(name):<8} {self.path / name}" for name in changed)
-
-    def _verb(self, name: str) -> str:
-        return "change" if name in self.before and name in self.after else "add" if name in self.after else "remove"
+        verbs = {(True, True): "change", (False, True): "add", (True, False): "remove"}
+        return "\n".join(f"{verbs[n in self.before, n in self.after]:<8} {self.path / n}" for n in changed)
 
     def write(self) -> Path | None:
-        """Replace the folder; return the path of the backup, None if the folder is new.
-
-        Raises:
-            InstallError: The folder cannot be written.
-        """
+        """Replace the folder; return the path of the backup, None if the folder is new.  Raises InstallError."""
         # Neovim loads the folders "start" and "opt" of a package, not the one that contains them.
         backup = self.path.parent.with_name(self.path.name + BACKUP_SUFFIX)
         try:
@@ -91,11 +85,7 @@ def nvim_folder(home: Path) -> Path:
 
 
 def plan_nvim(home: Path, install: bool) -> FolderChange:
-    """Return the change that installs, updates or removes the Neovim plugin.
-
-    Raises:
-        InstallError: The folder is a link, or this installation has no plugin.
-    """
+    """Return the change that installs, updates or removes the Neovim plugin.  Raises InstallError."""
     folder = nvim_folder(home)
     if folder.is_symlink():
         raise InstallError(f"{folder} is a link, which promptls did not create; remove it first.")
@@ -141,11 +131,7 @@ def emacs_init_file(home: Path) -> Path:
 
 
 def plan_emacs(home: Path, install: bool) -> Change:
-    """Return the change that adds the package to the init file of Emacs, or removes it.
-
-    Raises:
-        InstallError: The file cannot be read, or this installation has no package.
-    """
+    """Return the change that adds the package to the init file of Emacs, or removes it.  Raises InstallError."""
     path = emacs_init_file(home)
     before = read_text(path)
     text = before or ""

@@ -18,18 +18,6 @@ from promptls.engine import Engine
 from promptls.index import is_inside
 from promptls.settings import Settings
 
-SYSTEM_FOLDERS = (
-    *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr"),
-    *("/Applications", "/Library", "/System"),
-    *("C:/Program Files", "C:/Program Files (x86)", "C:/ProgramData", "C:/Windows"),
-)
-"""Folders of the operating system: they and the folders in them are workspaces only with a file of `PROJECT_FILES`."""
-PROJECT_FILES = frozenset({
-    *(".git", ".hg", ".jj", ".svn", "pyproject.toml", "setup.py", "package.json", "deno.json", "Cargo.toml", "go.mod"),
-    *("pom.xml", "build.gradle", "build.gradle.kts", "build.sbt", "composer.json", "Gemfile", "pubspec.yaml", "mix.exs"),
-    *("Makefile", "justfile", "CMakeLists.txt", "meson.build", "configure.ac", "AGENTS.md"),
-})  # fmt: skip
-"""Names by which a folder is a project, in most cases of version control and of builds."""
 MAX_ENGINES = 4
 """Maximum number of open workspaces; the least recently used one without a running call is closed for another one."""
 
@@ -136,15 +124,11 @@ def default_root() -> tuple[str, ...]:
 
 
 def is_project(path: Path) -> bool:
-    """Return whether a folder can be a workspace: not the home folder, a system folder or an empty temporary one."""
+    """Return whether a folder can be a workspace: not the home folder, one above it, or an empty temporary one."""
     temporary, home = Path(tempfile.gettempdir()).resolve(), Path.home().resolve()
     if path in (home, *home.parents, temporary, *temporary.parents):
         return False
     try:
-        names = {child.name for child in path.iterdir()}
+        return any(path.iterdir()) or (path.is_dir() and temporary not in path.parents)
     except OSError:
         return False
-    if temporary in path.parents:
-        return bool(names)
-    in_system = f"{path.as_posix()}/".startswith(tuple(f"{folder}/" for folder in SYSTEM_FOLDERS))
-    return not in_system or bool(names & PROJECT_FILES)

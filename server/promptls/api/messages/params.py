@@ -400,11 +400,7 @@ def attribute(name: str) -> str:
 
 
 def one_of(field: str, value: str, valid: tuple[str, ...]) -> str:
-    """Return `value` if it is one of the valid values.
-
-    Raises:
-        InvalidParams: It is not; the error lists the valid values.
-    """
+    """Return `value` if it is one of the valid values.  Raises InvalidParams."""
     if value not in valid:
         names = tuple(sorted(valid))
         raise InvalidParams(f"unknown {field} {value!r}; valid: {', '.join(names)}.", field, names)

@@ -119,11 +119,7 @@ def _has_packages() -> bool:
 
 
 def _config(file: Path) -> TeamConfig:
-    """Read the configuration.
-
-    Raises:
-        UsageError: It is invalid.
-    """
+    """Read the configuration.  Raises UsageError: it is invalid."""
     from promptls.extensions.team.team_config import read_config
     from promptls.model import Problem
 

@@ -101,11 +101,7 @@ def update(config: TeamConfig, cache: str, on_progress: OnProgress = lambda done
 def _index(
     config: TeamConfig, repositories: Sequence[Repository], cache: str, base_version: int, on_progress: OnProgress
 ) -> tuple[list[IndexedRepository], list[str]]:
-    """Index repositories as tasks of Ray, one per core; return the results and what failed.
-
-    Raises:
-        TeamError: The index was built with another model.
-    """
+    """Index repositories as tasks of Ray, one per core; return the results and what failed.  Raises TeamError."""
     import ray
 
     results: list[IndexedRepository] = []

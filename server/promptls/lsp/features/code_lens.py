@@ -5,7 +5,7 @@ from __future__ import annotations
 from promptls.api.messages import params as protocol
 from promptls.api.messages.params import Json
 from promptls.lsp.handlers import COPY_PROMPT_COMMAND, OPEN_PROMPT_COMMAND
-from promptls.lsp.session import DocumentAnalysis, PromptDocumentSession
+from promptls.lsp.session import PromptDocumentSession
 from promptls.model import CancelToken
 from promptls.util.text.display import plural
 
@@ -17,8 +17,9 @@ def code_lenses(session: PromptDocumentSession, params: protocol.Document, token
         return None
     first_line = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
     arguments = [{"uri": analysis.document.uri}]
+    mentions = plural(len(analysis.mentions), "mention") if analysis.mentions else "no mentions"
     lenses = (
-        (_budget_title(analysis), OPEN_PROMPT_COMMAND),
+        (f"{analysis.used:,} of {analysis.budget:,} tokens, {mentions}", OPEN_PROMPT_COMMAND),
         ("Build prompt", OPEN_PROMPT_COMMAND),
         ("Copy prompt", COPY_PROMPT_COMMAND),
     )
@@ -26,8 +27,3 @@ def code_lenses(session: PromptDocumentSession, params: protocol.Document, token
         {"range": first_line, "command": {"title": title, "command": command, "arguments": arguments}}
         for title, command in lenses
     ]
-
-
-def _budget_title(analysis: DocumentAnalysis) -> str:
-    mentions = plural(len(analysis.mentions), "mention") if analysis.mentions else "no mentions"
-    return f"{analysis.used:,} of {analysis.budget:,} tokens, {mentions}"

@@ -141,12 +141,12 @@ class PromptServerProtocol(LanguageServerProtocol):
     def _execute_handler(self, msg_id: Any, handler: Any, callback: Any, *args: Any, **kwargs: Any) -> None:
         super()._execute_handler(msg_id, handler, callback, *args, **kwargs)
         future = self._request_futures.get(msg_id)
-        if future is not None and callback == self._check_handler_result:  # a notification: pygls never removes it
-            future.add_done_callback(lambda _: self._discard_future(msg_id))
 
-    def _discard_future(self, msg_id: Any) -> None:
-        """Remove a future by copying the dictionary, because pygls iterates over it while it cancels futures."""
-        self._request_futures = {key: future for key, future in self._request_futures.items() if key != msg_id}
+        def discard(done: Any) -> None:  # by copying: pygls iterates over the dictionary while it cancels futures
+            self._request_futures = {key: value for key, value in self._request_futures.items() if key != msg_id}
+
+        if future is not None and callback == self._check_handler_result:  # a notification: pygls never removes it
+            future.add_done_callback(discard)
 
     def _handle_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
         future = self._request_futures.get(msg_id)
@@ -249,11 +249,7 @@ class GuardedWriter(StdoutWriter):
         self._loop = asyncio.get_running_loop()
 
     def write(self, data: bytes) -> None:
-        """Write bytes.
-
-        Raises:
-            BrokenPipeError: The client has closed its end of the stream.
-        """
+        """Write bytes.  Raises BrokenPipeError: the client has closed its end of the stream."""
         try:
             super().write(data)
         except (BrokenPipeError, ValueError):

@@ -41,9 +41,12 @@ def memory_section(section: SectionContext) -> SectionNotes:
 def memory_list(entries: Sequence[MemoryEntry]) -> str:
     """Return entries grouped by scope, one line "- [category] title: content" each."""
     groups = []
-    indented = lambda entry: entry.content.replace("\n", "\n  ")  # noqa: E731
     for scope, heading in (("user", "User memory"), ("workspace", "Project memory")):
-        lines = [f"- [{e.category.capitalize()}] {e.title}: {indented(e)}" for e in entries if e.scope == scope]
+        lines = [
+            f"- [{entry.category.capitalize()}] {entry.title}: {entry.content}".replace("\n", "\n  ")
+            for entry in entries
+            if entry.scope == scope
+        ]
         if lines:
             groups.append("\n".join([f"{heading}:", *lines]))
     return "\n\n".join(groups)

@@ -98,7 +98,11 @@ def search_points(items: Sequence[RetrievedItem], keywords: Sequence[str]) -> li
     points = [0.0] * len(items)
     for i in _best(both, MAX_SEMANTIC_RESULTS):
         points[i] = 1.0
-    syntax = [_element_points(r, keywords) if keywords and r.item.symbol else 0.0 for r in items]
+    syntax = [0.0] * len(items)
+    for i, r in enumerate(items):
+        if keywords and r.item.symbol:
+            kind, name = _KIND_ALIASES.get(r.item.kind, r.item.kind), r.item.symbol.rpartition(".")[2]
+            syntax[i] = element_score(kind, name, r.text, r.children, keywords)
     for i in _best([p if p >= MIN_POINTS else 0.0 for p in syntax], MAX_ELEMENTS):
         points[i] = max(points[i], syntax[i])
     return points
@@ -107,12 +111,6 @@ def search_points(items: Sequence[RetrievedItem], keywords: Sequence[str]) -> li
 def _best(values: Sequence[float], count: int) -> list[int]:
     ranked = sorted(range(len(values)), key=lambda i: (-values[i], i))
     return [i for i in ranked[:count] if values[i] > 0]
-
-
-def _element_points(retrieved: RetrievedItem, keywords: Sequence[str]) -> float:
-    item = retrieved.item
-    kind, name = _KIND_ALIASES.get(item.kind, item.kind), item.symbol.rpartition(".")[2]
-    return element_score(kind, name, retrieved.text, retrieved.children, keywords)
 
 
 def density_formula(items: Sequence[RetrievedItem], query: ScoringQuery, corpus: CorpusStatistics) -> list[ScoredItem]:
