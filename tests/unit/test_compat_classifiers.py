@@ -30,7 +30,6 @@ def test_confidence_by_score(score: int, label: str, confidence: float) -> None:
     ("question", "codebase", "rule"),
     [
         ("", False, "empty"),
-        ("  ?! ", False, "empty"),
         ("explain the login without the database", False, "negation"),
         ("how is the cart handled", True, "pattern"),
         ("jest coverage", True, "keywords"),
@@ -56,7 +55,6 @@ def test_negation_applies_to_four_words_at_any_position(before: str) -> None:
         ("autentication", "authentication"),  # distance 1
         ("databsae", "database"),  # a transposition has the Levenshtein distance 2
         ("migrations", "database"),  # by its stem
-        ("authenticating", "authentication"),
     ],
 )
 def test_misspelled_and_inflected_words_match(word: str, category: str) -> None:
@@ -92,7 +90,6 @@ def test_keywords_are_lower_case_ascii_distinct_and_at_most_ten() -> None:
     [
         ("add a fix for login", ActionAndKeywords("create", ("login",))),  # create is checked first
         ("update how it renders", ActionAndKeywords("modify", ("update", "renders"))),
-        ("fix what broke", ActionAndKeywords("fix", ("broke",))),
         ("how does parsing work", ActionAndKeywords("explain", ("does", "parsing", "work"))),
         ("refactor address handling", ActionAndKeywords("refactor", ("refactor", "address", "handling"))),  # not "add"
         ("one two three", ActionAndKeywords("other", ("three",))),

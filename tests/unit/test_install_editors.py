@@ -41,9 +41,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
     [
         "",
         "; mine\n",
-        "; mine\n\n(setq a 1)\n",
         "; mine\r\n(setq a 1)\r\n",
-        ";; promptls is installed below\n",
         f"; {END}\n",
     ],
 )
@@ -75,7 +73,6 @@ def test_old_emacs_lines_are_replaced_where_they_are(home: Path) -> None:
         ([], ".emacs.d/init.el"),
         ([".config/emacs/early-init.el"], ".config/emacs/init.el"),
         ([".config/emacs/init.el", ".emacs.d/x.el"], ".emacs.d/init.el"),
-        ([".emacs.d/init.el", ".emacs"], ".emacs"),
         ([".emacs", ".emacs.el"], ".emacs.el"),
     ],
 )

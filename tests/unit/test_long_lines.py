@@ -13,7 +13,6 @@ from promptls.util.text.display import (
     is_minified,
     may_have_line_over,
     shorten_line,
-    shorten_lines,
 )
 
 
@@ -51,8 +50,3 @@ def test_short_texts_and_lines_are_unchanged(text: str) -> None:
 def test_every_longer_line_is_noticed(lengths: list[int], limit: int) -> None:
     text = "\n".join("x" * length for length in lengths)
     assert may_have_line_over(text, limit) or max(lengths, default=0) <= limit
-
-
-@given(st.lists(st.text(alphabet="a1 ", max_size=5).map(lambda word: word * 300), max_size=5))
-def test_lines_are_shortened_one_by_one(lines: list[str]) -> None:
-    assert list(shorten_lines(lines)) == [shorten_line(line) for line in lines]

@@ -33,12 +33,9 @@ QUESTIONS = [
     ("Where does Mail's queue start?", {"acme/mail": "Mail"}),
     ("In shop_api, who validates vouchers?", {"acme/shop-api": "shop_api"}),
     ("How does acme/mail use mail-parser?", {"acme/mail": "acme/mail", "tools/Mail_Parser": "mail-parser"}),
-    ("`mail`: where is the queue?", {"acme/mail": "mail"}),
     ("Is the e-mail sent from mailbox.mail or mail/queue.go?", {}),
     ("How does core start?", {}),  # the name of three repositories
-    ("How does b/core start?", {"b/core": "b/core"}),
     ("Which fd is closed, and by which db?", {}),  # too short
-    ("What does sharkdp/fd print?", {"sharkdp/fd": "sharkdp/fd"}),
 ]
 
 

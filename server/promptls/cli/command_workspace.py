@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from promptls.cli.output import CommandError, UsageError, print_error
+from promptls.cli.output import UsageError, print_error
 from promptls.util.termination import cleanup_on_signal
 
 if TYPE_CHECKING:
@@ -108,27 +108,14 @@ def request(
                 if engine.team is not None:
                     engine.team.wait_until_open(TEAM_TIMEOUT_S)
             result = function(engine, decoded, CancelToken())
-            if needs_index:
-                check_folders(engine)
-                if "warnings" not in result and (problem := engine.index.state().problem):
-                    print_error(problem)
+            if needs_index and "warnings" not in result and (problem := engine.index.state().problem):
+                print_error(problem)
             yield result
             print(end="", flush=True)
             if needs_index:
                 wait_for_index(engine, stored=True)
     except protocol.InvalidParams as error:
         raise UsageError(str(error)) from None
-
-
-def check_folders(engine: Engine) -> None:
-    """Check that the workspace folders still exist.  Raises CommandError."""
-    from promptls.api.open_workspace import InvalidFolder, folder_path
-
-    try:
-        for root in engine.workspace.roots:
-            folder_path(root.path)
-    except InvalidFolder as error:
-        raise CommandError(str(error)) from None
 
 
 def wait_for_index(engine: Engine, stored: bool = False) -> None:

@@ -8,11 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptls.cli.command_workspace import invalid_folder_as_usage_error
 from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error
 
 if TYPE_CHECKING:
-    from promptls.install.agents import SkillChange
     from promptls.install.client_configuration import Change
     from promptls.install.editors import FolderChange
 
@@ -31,7 +29,6 @@ def add_parser(commands: Any) -> None:
 
 
 def _install(options: argparse.Namespace) -> int:
-    from promptls.api.open_workspace import current_folder
     from promptls.install.agents import plan_permission, plan_skill
     from promptls.install.client_configuration import InstallError, plan_entry
     from promptls.install.clients import CLIENTS
@@ -58,8 +55,7 @@ def _install(options: argparse.Namespace) -> int:
             print_error("the MCP server needs the package mcp; run `pip install 'promptls[mcp]'`.")
             return FAILURE
         client = CLIENTS[options.client]
-        with invalid_folder_as_usage_error():
-            project = current_folder() if options.project else None
+        project = Path.cwd() if options.project else None
         place, install = (client, project, Path.home()), not options.uninstall
         changes = [plan_entry(*place, install), plan_permission(*place, install), plan_skill(*place, install)]
         _apply([change for change in changes if change is not None], client.title, options)
@@ -80,7 +76,7 @@ def _escaped(text: str) -> str:
     return escape_invisible(text)[0]
 
 
-def _apply(changes: Sequence[Change | FolderChange | SkillChange], title: str, options: argparse.Namespace) -> None:
+def _apply(changes: Sequence[Change | FolderChange], title: str, options: argparse.Namespace) -> None:
     """Show changes and write them."""
     for change in changes:
         if change.is_empty:

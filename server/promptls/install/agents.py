@@ -9,9 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-
-from promptls.install.client_configuration import Change, InstallError, edit_json, read_text, resolve_path
+from promptls.install.client_configuration import Change, edit_json, read_text, resolve_path
 from promptls.install.clients import SERVER_NAME, Client
 
 MARKER = "<!-- Written by promptls install, which replaces changes. -->"
@@ -34,37 +32,7 @@ description: Find and read code of this workspace with the tools search_code, re
 """
 
 
-class SkillChange(Struct, frozen=True):
-    """A change of the skill: its file is written or removed."""
-
-    path: Path
-    before: str | None
-    after: str | None  # None to remove it
-    project: Path | None
-
-    @property
-    def is_empty(self) -> bool:
-        """True if the file already is as it should be."""
-        return self.before == self.after
-
-    def diff(self) -> str:
-        """Return the change as a unified diff."""
-        return Change(self.path, self.before, self.after or "").diff()
-
-    def write(self) -> Path | None:
-        """Write or remove the file; return the path of the backup, None without one.  Raises InstallError."""
-        if self.after is not None:
-            return Change(self.path, self.before, self.after, self.project).write()
-        try:
-            resolve_path(self.path, self.project).unlink()
-            self.path.parent.rmdir()
-        except OSError as error:
-            if self.path.exists():
-                raise InstallError(f"cannot remove {self.path}: {error.strerror or error}.") from None
-        return None
-
-
-def plan_skill(client: Client, project: Path | None, home: Path, install: bool) -> SkillChange | None:
+def plan_skill(client: Client, project: Path | None, home: Path, install: bool) -> Change | None:
     """Return the change that writes or removes the skill; None for a client without skills.  Raises InstallError."""
     if client.skills is None:
         return None
@@ -73,7 +41,7 @@ def plan_skill(client: Client, project: Path | None, home: Path, install: bool) 
     resolve_path(path, project)
     before = read_text(path)
     own = before is not None and MARKER in before
-    return SkillChange(path, before, SKILL if install else None if own else before, project)
+    return Change(path, before, SKILL if install else None if own else before, project)
 
 
 def plan_permission(client: Client, project: Path | None, home: Path, install: bool) -> Change | None:

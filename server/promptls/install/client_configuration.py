@@ -38,13 +38,13 @@ class Change(Struct, frozen=True):
 
     path: Path  # as the client names it, possibly a symbolic link
     before: str | None  # None if the file does not exist
-    after: str
+    after: str | None  # None to remove the file and its folder
     project: Path | None = None  # folder that no link may leave
 
     @property
     def is_empty(self) -> bool:
-        """True if the file already has the text."""
-        return self.after == (self.before or "")
+        """True if the file already is as it should be."""
+        return (self.after or "") == (self.before or "")
 
     def write(self) -> Path | None:
         """Write a change; return the path of the backup, None for a new file.  Raises InstallError."""
@@ -53,6 +53,10 @@ class Change(Struct, frozen=True):
             raise InstallError(f"{self.path} has changed meanwhile; run the command again.")
         backup = None
         try:
+            if self.after is None:
+                target.unlink()
+                self.path.parent.rmdir()
+                return None
             mode = 0o600  # clients keep tokens in these files
             if self.before is not None:
                 mode = stat.S_IMODE(target.stat().st_mode)
@@ -69,7 +73,7 @@ class Change(Struct, frozen=True):
     def diff(self) -> str:
         """Return the change as a unified diff."""
         before = (self.before or "").removeprefix(_BOM).splitlines()
-        after = self.after.removeprefix(_BOM).splitlines()
+        after = (self.after or "").removeprefix(_BOM).splitlines()
         name = str(self.path)
         return "\n".join(difflib.unified_diff(before, after, name, name, n=2, lineterm=""))
 

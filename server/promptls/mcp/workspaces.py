@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from promptls.api.messages.params import InvalidParams
-from promptls.api.open_workspace import InvalidFolder, current_folder, folder_path, open_workspace
+from promptls.api.open_workspace import InvalidFolder, folder_path, open_workspace
 from promptls.engine import Engine
 from promptls.index import is_inside
 from promptls.settings import Settings
@@ -86,9 +86,8 @@ class Workspaces:
             return self._roots
         try:
             if not root:
-                where = current_folder()
                 raise InvalidParams(
-                    f"root: the server was started in {where}, which is not a project; give the absolute path of the "
+                    f"root: the server was started in {Path.cwd()}, which is not a project; give the absolute path of the "
                     "workspace folder as root.",
                     "root",
                 )
@@ -119,7 +118,7 @@ def default_root() -> tuple[str, ...]:
     Raises:
         InvalidFolder: The current folder was deleted.
     """
-    path = current_folder().resolve()
+    path = Path.cwd().resolve()
     return (path.as_posix(),) if is_project(path) else ()
 
 

@@ -17,9 +17,9 @@ def code_lenses(session: PromptDocumentSession, params: protocol.Document, token
         return None
     first_line = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
     arguments = [{"uri": analysis.document.uri}]
-    mentions = plural(len(analysis.mentions), "mention") if analysis.mentions else "no mentions"
+    mentions = plural(len(analysis.run.mentions), "mention") if analysis.run.mentions else "no mentions"
     lenses = (
-        (f"{analysis.used:,} of {analysis.budget:,} tokens, {mentions}", OPEN_PROMPT_COMMAND),
+        (f"{analysis.run.tokens_used:,} of {analysis.budget:,} tokens, {mentions}", OPEN_PROMPT_COMMAND),
         ("Build prompt", OPEN_PROMPT_COMMAND),
         ("Copy prompt", COPY_PROMPT_COMMAND),
     )

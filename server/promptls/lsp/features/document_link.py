@@ -16,7 +16,7 @@ def document_links(session: PromptDocumentSession, params: protocol.Document, to
     if analysis is None:
         return None
     links: list[Json] = []
-    for outcome in analysis.mentions:
+    for outcome in analysis.run.mentions:
         target = outcome.targets[0] if outcome.targets else None
         if target is None or target.kind == "folder" or is_virtual(target.path):
             continue

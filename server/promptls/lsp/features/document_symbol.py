@@ -27,5 +27,5 @@ def document_symbols(
             "range": analysis.range_of(outcome),
             "selectionRange": analysis.range_of(outcome),
         }
-        for outcome in analysis.mentions
+        for outcome in analysis.run.mentions
     ]

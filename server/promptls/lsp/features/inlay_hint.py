@@ -25,7 +25,7 @@ def inlay_hints(
             "paddingLeft": True,
             "tooltip": outcome.reason,
         }
-        for outcome in analysis.mentions
+        for outcome in analysis.run.mentions
         if start <= outcome.mention.end <= end
         and (outcome.mention.start != typed or outcome.status in ("included", "partial"))
     ]

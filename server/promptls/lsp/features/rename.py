@@ -33,7 +33,7 @@ def rename(session: PromptDocumentSession, params: protocol.RenameParams, token:
     changes: Json = {}
     for document in session.documents.all():
         other = session.analyze(document.uri, token)
-        occurrences = [o for o in other.mentions if o.mention.text == outcome.mention.text] if other else []
+        occurrences = [o for o in other.run.mentions if o.mention.text == outcome.mention.text] if other else []
         if other is not None and occurrences:
             changes[document.uri] = [{"range": other.range_of(o), "newText": name} for o in occurrences]
     return {"changes": changes}

@@ -30,7 +30,7 @@ def semantic_tokens(session: PromptDocumentSession, params: protocol.Document, t
     data: list[int] = []
     previous_line = previous_start = 0
     typed = analysis.typed_mention()
-    for outcome in analysis.mentions:
+    for outcome in analysis.run.mentions:
         mention = outcome.mention
         line, start = analysis.lines.position(mention.start)
         end_line, end = analysis.lines.position(mention.end)
