@@ -265,10 +265,7 @@ TRUSTED = ("embedding", "cache", "secrets", "languageModel", "team", "budget.tok
 def parse(data: Any, base: Settings | None = None, trusted: bool = False) -> tuple[Settings, list[Problem]]:
     """Merge JSON-like data into settings; invalid values keep their previous value and are reported.
 
-    Args:
-        data: Settings as sections with values.
-        base: Settings to merge into, the defaults if None.
-        trusted: Whether the data comes from the user; otherwise `TRUSTED` settings are rejected.
+    `TRUSTED` settings are rejected unless the data is `trusted`, because it comes from the user.
     """
     settings, problems = base or Settings(), []
     if data is None:

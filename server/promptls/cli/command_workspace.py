@@ -76,14 +76,7 @@ def request(
 ) -> Iterator[dict[str, Any]]:
     """Serve one request on a complete index and yield its result; the index is stored afterwards.
 
-    Args:
-        options: Arguments with the workspace folders.
-        method: Name of the request.
-        params: Params of the request.
-        needs_index: Whether to wait for the index; requests that do not read it skip this.
-
-    Raises:
-        UsageError: The params are invalid.
+    Requests that do not read the index do not wait for it.  Raises UsageError for invalid params.
     """
     if needs_index:
         from promptls.index import prestart_worker

@@ -101,12 +101,7 @@ def read_blobs(
 ) -> dict[str, str | Problem] | Problem:
     """Return the text of each object id, or a problem for a binary, missing or too large object.
 
-    Args:
-        folder: Folder of the repository.
-        ids: Object ids.
-        max_bytes: Size limit of one object.
-        token: Cancels the command.
-        paths: Path of the file by object id; the text of a notebook are its cells, and the limit applies to them.
+    `paths` has the path of the file by object id: the text of a notebook are its cells, and the limit applies to them.
     """
     unique_ids = list(dict.fromkeys(ids))
     check = (

@@ -113,16 +113,9 @@ def plan_entry(client: Client, project: Path | None, home: Path, install: bool) 
 
 
 def edit_json(path: Path, text: str, edit: Callable[[dict[str, Any]], None], shown: str) -> str:
-    """Return the text of a JSON file after an edit, in the indentation and with the line ends of the file.
+    """Return the text of a JSON file after an edit of the decoded object, in the form of the file.  Raises InstallError.
 
-    Args:
-        path: The file, for error messages.
-        text: Its text, "" for a new file.
-        edit: Changes the decoded object in place.
-        shown: What the user adds or removes by hand if the file has comments, which an edit would lose.
-
-    Raises:
-        InstallError: The text is not a JSON object.
+    `shown` is what the user adds or removes by hand if the file has comments, which an edit would lose.
     """
     bare = text.removeprefix(_BOM)
     try:

@@ -343,15 +343,6 @@ class SyncedWorkspace(Workspace):
         if self.get_notebook_document(notebook_uri=params.notebook_document.uri) is None:
             log.warning("ignored a change of %s, which is not open", params.notebook_document.uri)
             return
-        cells = params.change.cells
-        if cells is not None and cells.text_content:
-            opened = {cell.uri for cell in (cells.structure.did_open or ())} if cells.structure is not None else set()
-            known = [
-                change
-                for change in cells.text_content
-                if change.document.uri in opened or unquote(change.document.uri) in self.text_documents
-            ]
-            cells.text_content = known
         super().update_notebook_document(params)
 
     def _create_text_document(

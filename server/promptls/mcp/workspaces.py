@@ -26,13 +26,7 @@ class Workspaces:
     """The open engines by their folders; the least recently used one is closed for another."""
 
     def __init__(self, roots: Sequence[str], settings: Settings, any_root: bool = False) -> None:
-        """Set the folders that a call without `root` uses.
-
-        Args:
-            roots: Absolute paths of the default folders, () if there are none.
-            settings: The user's settings.
-            any_root: Whether calls may use other folders although there are default folders.
-        """
+        """Set the folders that a call without `root` uses; with `any_root`, calls may also use others."""
         self._roots = tuple(roots)
         self._settings = settings
         self._any_root = any_root

@@ -31,10 +31,7 @@ def redact_result(result: Json, path: str = "") -> Json:
     """Redact secrets in all texts of a result, because clients may pass them to a language model.
 
     The texts of one file are redacted together: a name and its value, or the lines of a key, may be different fields.
-
-    Args:
-        result: The result.
-        path: Path of the file that the texts come from, "" if a nested object names it.
+    `path` is that of the file that the texts come from, "" if a nested object names it.
     """
     texts: dict[str, list[str]] = {}
 

@@ -72,18 +72,9 @@ class IndexedRepository(Struct, frozen=True):
 def index_repository(
     repository: Repository, storage: Storage, config: IndexConfig, cache_folder: str, base_version: int = 0
 ) -> IndexedRepository:
-    """Fetch, scan, embed and write a repository.
+    """Fetch, scan, embed and write a repository.  Raises FetchError, or TeamError for a table of another model.
 
-    Args:
-        repository: The repository.
-        storage: Storage of the table.
-        config: Limits and model.
-        cache_folder: Folder of the checkouts.
-        base_version: Version of the table whose vectors are reused; 0 if the table is rebuilt.
-
-    Raises:
-        FetchError: The repository cannot be fetched.
-        TeamError: The table was built with another model.
+    `base_version` is the version of the table whose vectors are reused, 0 if the table is rebuilt.
     """
     configure_libraries()
     scanner = _scanner(config)

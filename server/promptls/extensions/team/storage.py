@@ -50,13 +50,10 @@ class Storage(Struct, frozen=True):
 def open_storage(
     uri: str, options: Mapping[str, str], variables: Mapping[str, str], environment: Mapping[str, str]
 ) -> Storage | Problem:
-    """Return the storage of an address, or what its configuration lacks.
+    """Return the storage of an `s3://` address or a folder, or what its configuration lacks.
 
-    Args:
-        uri: `s3://` address, or a folder.
-        options: Options without secrets, such as region and endpoint; a prefix such as `aws_` may be left out.
-        variables: Names of environment variables by option, for secrets.
-        environment: Environment variables.
+    `options` are without secrets, and their prefix `aws_` may be left out; `variables` has the names of environment
+    variables with secrets by option.
     """
     configure_libraries()
     scheme, separator, _ = uri.partition("://")
