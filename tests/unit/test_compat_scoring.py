@@ -6,14 +6,12 @@ import math
 
 import pytest
 
-from promptls.extensions.compat.attune import overlap, overlap_formula
+from promptls.extensions.compat.attune import overlap_formula
 from promptls.extensions.compat.codebuddy.window_scoring import density, density_formula, element_score
 from promptls.extensions.compat.cody import tfidf
 from promptls.extensions.compat.prompto import (
-    FUSION_WEIGHTS,
     action_boost,
     fusion_formula,
-    query_type,
     symbol_match,
     term_boost,
 )
@@ -40,14 +38,6 @@ def test_codebuddy_density() -> None:
     assert reasons["density"] == pytest.approx(5 * 3 / 6)
     assert reasons["declared"] == pytest.approx(0.2)  # def login
     assert total == pytest.approx(0.1 + 5 * 3 / 6 + 0.2)
-
-
-def test_codebuddy_density_without_keywords_and_with_cap() -> None:
-    assert density("anything", [])[0] == 0.5
-    [best] = score_items(
-        density_formula, [region("login login", keyword=0.5)], ScoringQuery("login", ("login",)), CORPUS, 0.9
-    )
-    assert best.item.score == 0.9
 
 
 def test_codebuddy_element_points() -> None:
@@ -117,22 +107,6 @@ def test_codebuddy_candidates_are_the_best_five_by_similarity_and_definitions_wi
 # ---------------------------------------------------------------- prompto
 
 
-@pytest.mark.parametrize(
-    ("query", "kind"),
-    {
-        "src/auth/login.ts": "path",
-        "login.py": "path",
-        "how does login work": "question",
-        "the login function": "code",
-        "login": "word",
-        "fix the login": "other",
-    }.items(),
-)
-def test_prompto_query_types(query: str, kind: str) -> None:
-    assert query_type(query) == kind
-    assert sum(FUSION_WEIGHTS[kind]) == pytest.approx(1)
-
-
 def test_prompto_symbol_match() -> None:
     assert symbol_match("Auth.login", ["login"]) == 1.0
     assert symbol_match("logins", ["login"]) == 0.8
@@ -187,11 +161,6 @@ def test_attune_confident_hits_keep_their_order() -> None:
         ("/w/a.py", pytest.approx(0.45)),
         ("/w/b.py", 0.0),
     ]
-
-
-def test_attune_overlap() -> None:
-    wanted = {"store", "session", "cooki", "expir"}
-    assert overlap(wanted, {"store", "session", "cooki", "expir"}, {"session"}, {"expir"}) == 2 * 3 + 1.5 + 1
 
 
 def test_attune_uses_similarity_only_below_the_keyword_gate() -> None:

@@ -305,11 +305,3 @@ def test_link_of_a_skill_out_of_the_project_is_refused(
     assert "out of the project" in capsys.readouterr().err
     assert list(outside.iterdir()) == []
     assert not (home / ".mcp.json").exists()
-
-
-def test_unknown_argument_prints_the_usage_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["install", "codex", "--yes"])
-    error = capsys.readouterr().err
-    assert error.startswith("usage: promptls install ")
-    assert error.endswith("promptls install: error: unrecognized arguments: --yes\n")

@@ -118,9 +118,3 @@ def test_linked_nvim_plugin_stays(home: Path, capsys: pytest.CaptureFixture[str]
 def test_help_tags_are_sorted_and_end_at_spaces() -> None:
     text = b"*b.txt*  A file  *a-b*\n\n*a()* and 2*3*4, x*no*\n"
     assert help_tags({"doc/b.txt": text}) == b"a()\tb.txt\t/*a()*\na-b\tb.txt\t/*a-b*\nb.txt\tb.txt\t/*b.txt*\n"
-
-
-@pytest.mark.parametrize("editor", ["nvim", "emacs"])
-def test_editors_have_no_configuration_in_projects(home: Path, editor: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert install(editor, "--project") == 1
-    assert "omit --project" in capsys.readouterr().err

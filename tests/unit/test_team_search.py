@@ -23,7 +23,6 @@ from promptls.retrieval.team_source import (
     named_repositories,
     score_hits,
     team_weights,
-    without_names,
 )
 from promptls.settings import TeamSettings
 
@@ -42,14 +41,6 @@ QUESTIONS = [
 @pytest.mark.parametrize(("question", "expected"), QUESTIONS)
 def test_repositories_are_named_by_whole_words(question: str, expected: dict[str, str]) -> None:
     assert named_repositories(question, REPOSITORIES) == expected
-
-
-def test_names_of_repositories_are_not_searched_in_them() -> None:
-    query = without_names(parse_query("How does acme/mail handle mail that bounces?"), ["acme/mail"])
-    assert query.text.split() == ["How", "does", "handle", "mail", "that", "bounces?"]
-    assert not {"acme", "mail"} & set(query.terms) and query.terms
-    only_a_name = parse_query("mail")
-    assert without_names(only_a_name, ["mail"]) == only_a_name
 
 
 def test_failure_of_one_of_two_searches_is_reported() -> None:

@@ -37,19 +37,7 @@ def workspace_paths(options: argparse.Namespace) -> list[str]:
     """Return the absolute paths of the workspace folders.  Raises UsageError."""
     from promptls.api.open_workspace import folder_path
 
-    with invalid_folder_as_usage_error():
-        return [folder_path(name) for name in options.root or ["."]]
-
-
-@contextmanager
-def invalid_folder_as_usage_error() -> Iterator[None]:
-    """Convert `InvalidFolder` to `UsageError`."""
-    from promptls.api.open_workspace import InvalidFolder
-
-    try:
-        yield
-    except InvalidFolder as error:
-        raise UsageError(str(error)) from None
+    return [folder_path(name) for name in options.root or ["."]]
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from logging.handlers import RotatingFileHandler
 
 from promptls import __version__
+from promptls.api.open_workspace import InvalidFolder
 from promptls.cli import index_commands, install, prompt_commands, search_commands, server_commands
 from promptls.cli.output import (
     FAILURE,
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not sys.stdout.closed:
             sys.stdout.flush()  # an error of it is reported below; the interpreter could not at exit
         return status
-    except UsageError as error:
+    except (UsageError, InvalidFolder) as error:
         print_error(str(error))
         return USAGE_ERROR
     except CommandError as error:

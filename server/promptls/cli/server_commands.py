@@ -16,8 +16,9 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any
 
-from promptls.cli.command_workspace import invalid_folder_as_usage_error, workspace_paths
+from promptls.cli.command_workspace import workspace_paths
 from promptls.cli.output import SUCCESS, CommandError, UsageError, print_error
+from promptls.util.import_stubs import import_with_stubs
 from promptls.util.termination import cleanup_on_signal
 
 
@@ -158,13 +159,11 @@ def _mcp(options: argparse.Namespace) -> int:
     settings, problems = user_settings()
     for problem in problems:
         print_error(problem.message)
-    with invalid_folder_as_usage_error():
-        workspaces = Workspaces(default_root() if roots is None else roots, settings, any_root=options.any_root)
+    workspaces = Workspaces(default_root() if roots is None else roots, settings, any_root=options.any_root)
     with cleanup_on_signal(workspaces.close):
         workspaces.prestart()  # the index is loaded while the SDK is imported
-        from promptls.mcp.sdk import import_sdk
-
-        import_sdk()
+        # Without its client and its second server interface: 12 MB of memory and a third of the time of the import.
+        import_with_stubs("mcp", ("mcp.client", "mcp.server.mcpserver"))
         if bound is None:
             from promptls.mcp.mcp_server import serve_stdio
 

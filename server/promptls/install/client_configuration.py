@@ -94,8 +94,7 @@ def plan_entry(client: Client, project: Path | None, home: Path, install: bool) 
     before = read_text(path)
     if not install and SERVER_NAME not in (before or ""):
         return Change(path, before, before or "", project)
-    command, *arguments = server_words(client, project)
-    entry = client.entry(command, arguments)
+    entry = client.entry(server_words(client, project))
 
     def edit(document: dict[str, Any]) -> None:
         servers = document.setdefault(client.key, {})
