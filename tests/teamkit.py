@@ -135,14 +135,13 @@ def s3_server() -> Iterator[int]:
 def build_index(file: Path, cache: Path) -> TeamConfig:
     """Build the index of a configuration in this process, without Ray."""
     from promptls.extensions.team import indices
-    from promptls.extensions.team.actors import Job, RepositoryIndexer
+    from promptls.extensions.team.index_repository import index_repository
     from promptls.extensions.team.table import commit_build, publish
 
     config = read_config(file, {**os.environ, **S3_VARIABLES})
     assert isinstance(config, TeamConfig), config
-    indexer = RepositoryIndexer(config.storage, config.index, str(cache))
-    results = [indexer.run(Job(repository)) for repository in config.repositories]
-    commit_build(config.storage, indexer.identity(), [result.change for result in results])
+    results = [index_repository(one, config.storage, config.index, str(cache)) for one in config.repositories]
+    commit_build(config.storage, results[0].identity, [one for result in results for one in result.fragments])
     indices.build_indices(config.storage)
     publish(config.storage)
     return config

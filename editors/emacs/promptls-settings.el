@@ -229,7 +229,7 @@ ranking chooses."
   :group 'promptls)
 
 (defcustom promptls-team-index ""
-  "Address of the team index: s3://, gs:// or az://, or a folder; empty: none."
+  "Address of the team index: s3://, or a folder; empty: none."
   :type 'string
   :group 'promptls)
 

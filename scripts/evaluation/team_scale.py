@@ -31,7 +31,7 @@ from promptls.extensions.team.client import MAX_HITS
 from promptls.extensions.team.reader_messages import SearchIndex
 from promptls.extensions.team.schema import CHUNK, REPO, RepositoryState
 from promptls.extensions.team.storage import Storage
-from promptls.extensions.team.table import Change, commit_build, identity_of, open_table, publish, write_fragments
+from promptls.extensions.team.table import commit_build, identity_of, open_table, publish, write_fragments
 from promptls.extensions.team.table_search import TeamTable
 from promptls.index import limit_memory, load_embedder, tokenize
 from promptls.index.configuration import index_config
@@ -84,8 +84,11 @@ def _build(source: Storage, target: Storage, chunks: int) -> dict[str, Any]:
     begin = time.perf_counter()
     fragments = write_fragments(target, identity, [others.select(table.schema.names)], is_new=True)
     fragments += write_fragments(target, identity, _copies(table, chunks), is_new=True)
-    commit_build(target, identity, [Change("", fragments)])
-    seconds = {"write": time.perf_counter() - begin} | indices.build_indices(target)
+    commit_build(target, identity, fragments)
+    seconds = {"write": time.perf_counter() - begin}
+    begin = time.perf_counter()
+    indices.build_indices(target)
+    seconds["indices"] = time.perf_counter() - begin
     publish(target)
     indices.remove_old_versions(target, 0)
     return {"seconds": {name: round(value, 1) for name, value in seconds.items()}}

@@ -6,6 +6,7 @@ import importlib
 import importlib.metadata
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -17,25 +18,6 @@ from msgspec import Struct
 from promptls import __version__
 from promptls.settings import Settings, cache_directory, config_file, log_file, user_settings
 
-PACKAGES = (
-    "chardet",
-    "fastembed",
-    "filelock",
-    "google-re2",
-    "lancedb",
-    "lsprotocol",
-    "msgspec",
-    "numpy",
-    "platformdirs",
-    "py-rust-stemmers",
-    "pygls",
-    "rapidfuzz",
-    "simsimd",
-    "tqdm",
-    "tree-sitter",
-    "tree-sitter-language-pack",
-)
-"""Dependencies on all platforms."""
 IMPORT_NAMES = {"google-re2": "re2"}
 """Import names that differ from the package name with underscores."""
 MIN_FREE_BYTES = 500e6
@@ -59,13 +41,16 @@ class CheckResult(Struct, frozen=True):
 def run_checks() -> list[CheckResult]:
     """Run all checks; the worker is started only if all packages can be imported."""
     settings, problems = user_settings()
-    packages = [_check_package(name) for name in PACKAGES]
+    declared = importlib.metadata.requires("promptls") or ()
+    required = sorted(re.split(r"[^\w.-]", one)[0] for one in declared if ";" not in one)  # on all platforms
+    packages = [_check_package(name) for name in required]
+    file = config_file()
     results = [
         CheckResult(True, f"promptls {__version__} on Python {platform.python_version()}, {platform.platform()}"),
         *packages,
         _check_git(),
-        *[CheckResult(False, p.message, f"Edit {config_file()}.") for p in problems],
-        _check_settings_file(),
+        *[CheckResult(False, p.message, f"Edit {file}.") for p in problems],
+        CheckResult(True, f"settings: {file}" + ("" if file.exists() else " (does not exist; using defaults)")),
         _check_cache(settings),
         CheckResult(True, f"log: {log_file()}"),
     ]
@@ -101,11 +86,6 @@ def _check_git() -> CheckResult:
         return CheckResult(True, "git is not installed; promptls interprets ignore files itself")
     process = subprocess.run([git, "--version"], capture_output=True, text=True, timeout=GIT_TIMEOUT_S, check=False)
     return CheckResult(True, f"{process.stdout.strip()} ({git})")
-
-
-def _check_settings_file() -> CheckResult:
-    file = config_file()
-    return CheckResult(True, f"settings: {file}" + ("" if file.exists() else " (does not exist; using defaults)"))
 
 
 def _check_cache(settings: Settings) -> CheckResult:

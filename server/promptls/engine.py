@@ -87,12 +87,8 @@ class Engine:
     ) -> None:
         """Build the services.
 
-        Args:
-            settings: The effective settings.
-            workspace: Roots and open documents.
-            on_change: Called after each step of the indexer, on the indexer's thread.
-            send_complete: Access to the editor's language model, None if the client has none.
-            encoding: Negotiated LSP position encoding.
+        `on_change` is called after each step of the indexer, on its thread. `send_complete` is the access to the
+        editor's language model, and `encoding` the negotiated LSP position encoding.
         """
         self.settings = settings
         self.encoding = encoding
@@ -188,12 +184,7 @@ class Engine:
         return self.indexer.client
 
     def snapshot(self, token: CancelToken, max_age_s: float = RECONCILE_MAX_AGE_S) -> Snapshot:
-        """Return the current snapshot with every unsaved edit.
-
-        Args:
-            token: Cancels waiting for pending edits.
-            max_age_s: Maximum age of the last check of the disk for changes, in seconds.
-        """
+        """Return the current snapshot with every unsaved edit; the last check of the disk is at most `max_age_s` old."""
         self.index.reconcile(max_age_s)
         return self.index.snapshot(token)
 
@@ -225,15 +216,9 @@ class Engine:
     def resolve_context(
         self, client: ClientContext, snapshot: Snapshot, token: CancelToken, document: str | None = None
     ) -> ResolveContext:
-        """Return the context that mentions of one message are resolved in.
+        """Return the context that mentions of one message are resolved in; `document` is the URI of its prompt document.
 
         Prompt documents are removed from the client's documents, because mentions such as `@open` mean code.
-
-        Args:
-            client: Editor state as reported by the client.
-            snapshot: Snapshot of the index.
-            token: Cancels the request.
-            document: URI of the prompt document that contains the message.
         """
         selected = client.selection
         client = structs.replace(

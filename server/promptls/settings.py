@@ -214,9 +214,7 @@ class LanguageModelSettings(Struct, frozen=True, rename="camel", forbid_unknown_
 class TeamSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """The index of many repositories on shared storage."""
 
-    index: Annotated[
-        str, Meta(description="Address of the team index: s3://, gs:// or az://, or a folder; empty: none.")
-    ] = ""
+    index: Annotated[str, Meta(description="Address of the team index: s3://, or a folder; empty: none.")] = ""
     storage: Annotated[
         dict[str, str], Meta(description="Options of the storage without secrets, such as region and endpoint.")
     ] = {}
@@ -267,10 +265,7 @@ TRUSTED = ("embedding", "cache", "secrets", "languageModel", "team", "budget.tok
 def parse(data: Any, base: Settings | None = None, trusted: bool = False) -> tuple[Settings, list[Problem]]:
     """Merge JSON-like data into settings; invalid values keep their previous value and are reported.
 
-    Args:
-        data: Settings as sections with values.
-        base: Settings to merge into, the defaults if None.
-        trusted: Whether the data comes from the user; otherwise `TRUSTED` settings are rejected.
+    `TRUSTED` settings are rejected unless the data is `trusted`, because it comes from the user.
     """
     settings, problems = base or Settings(), []
     if data is None:

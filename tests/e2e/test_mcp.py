@@ -311,7 +311,8 @@ def test_cancelled_call_does_not_block_the_next_one(client: McpClient) -> None:
 
 def test_server_imports_the_sdk_without_its_client() -> None:
     code = (
-        "import sys; from promptls.mcp.sdk import import_sdk; import_sdk(); import promptls.mcp.mcp_server; "
+        "import sys; from promptls.util.import_stubs import import_with_stubs;"
+        "import_with_stubs('mcp', ('mcp.client', 'mcp.server.mcpserver')); import promptls.mcp.mcp_server; "
         "sys.exit('httpx2' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

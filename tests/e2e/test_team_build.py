@@ -9,10 +9,12 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from processes import command_of, family
+from promptls.extensions.team import write_index
 from promptls.extensions.team.reader_messages import (
     ChunkHit,
     FileContentResult,
@@ -23,8 +25,9 @@ from promptls.extensions.team.reader_messages import (
     SearchIndex,
 )
 from promptls.extensions.team.reader_process import Reader
+from promptls.extensions.team.table import TeamError
 from promptls.extensions.team.team_config import TeamConfig, read_config
-from promptls.extensions.team.write_index import Report, TeamError, build, update
+from promptls.extensions.team.write_index import build, update
 from promptls.index import tokenize
 from teamkit import (
     BUCKET,
@@ -107,7 +110,7 @@ def test_build_is_searchable_and_update_indexes_only_changed_repositories(
     assert search(reader, "undeliverable address")[0].path == "mail/bounce.go"
 
     nothing = update(config, cache(tmp_path))
-    assert (nothing.unchanged, nothing.changed_files, nothing.version) == (2, 0, report.version)
+    assert (nothing.unchanged, nothing.embedded, nothing.version) == (2, 0, report.version)
 
     git(repositories["acme/mail"], "rm", "--quiet", "mail/bounce.go")
     commit_tree(
@@ -116,7 +119,7 @@ def test_build_is_searchable_and_update_indexes_only_changed_repositories(
     )
     changed = update(config, cache(tmp_path))
     assert [state.name for state in changed.repositories] == ["acme/mail"]
-    assert (changed.unchanged, changed.changed_files) == (1, 2)
+    assert (changed.unchanged, changed.embedded) == (1, 1)
     assert search(reader, "undeliverable address"), "the reader stays on its version"
     reader.handle(OpenIndex(config.storage.uri, {}))
     assert not search(reader, "undeliverable")
@@ -128,12 +131,12 @@ def test_build_replaces_an_index_of_another_model(
     tmp_path: Path, repositories: dict[str, Path], config: TeamConfig
 ) -> None:
     from promptls.extensions.team.schema import RepositoryState, repository_table, table_schema
-    from promptls.extensions.team.table import Change, commit_build, publish, write_fragments
+    from promptls.extensions.team.table import commit_build, publish, write_fragments
     from promptls.index import StoreIdentity
 
     other = StoreIdentity("another", 8, 1, 1)
     row = repository_table(table_schema(other), RepositoryState("old", "/old", "0"))
-    commit_build(config.storage, other, [Change("old", write_fragments(config.storage, other, [row], is_new=True))])
+    commit_build(config.storage, other, write_fragments(config.storage, other, [row], is_new=True))
     publish(config.storage)
     with pytest.raises(TeamError, match="another model"):
         update(config, cache(tmp_path))
@@ -150,7 +153,7 @@ def test_only_unseen_chunks_are_embedded(tmp_path: Path, repositories: dict[str,
         "-- shop/refund.py --\ndef refund(order):\n    'Return the money of a canceled order.'\n    return pay(order)\n",
     )
     report = update(config, cache(tmp_path))
-    assert (report.changed_files, report.embedded) == (3, 1)
+    assert report.embedded == 1
 
 
 def test_repository_that_is_no_longer_configured_is_removed(
@@ -194,7 +197,7 @@ def test_build_on_s3(tmp_path: Path, repositories: dict[str, Path]) -> None:
         commit_tree(
             repositories["acme/shop"], "-- shop/gift.py --\ndef wrap_gift(article):\n    return Ribbon(article)\n"
         )
-        assert update(config, cache(tmp_path)).changed_files == 1
+        assert [state.name for state in update(config, cache(tmp_path)).repositories] == ["acme/shop"]
         assert search(opened(config), "wrap gift ribbon")[0].symbol == "wrap_gift"
 
 
@@ -207,7 +210,7 @@ def test_killed_worker_is_replaced(tmp_path: Path, repositories: dict[str, Path]
 
     def kill_one(done: int, total: int, name: str) -> None:
         if not killed:
-            killed.append(actor_pids()[0])
+            killed.append(worker_pids()[0])
             os.kill(killed[0], signal.SIGKILL)
 
     report = build(config, cache(tmp_path), kill_one)
@@ -216,9 +219,9 @@ def test_killed_worker_is_replaced(tmp_path: Path, repositories: dict[str, Path]
     assert {repo for _, repo, _, _ in rows(config)} == set(repositories)
 
 
-def actor_pids() -> list[int]:
-    """Return the processes of indexing actors of this cluster."""
-    return [pid for pid in family(os.getpid()) if command_of(pid).startswith("ray::RepositoryIndexer")]
+def worker_pids() -> list[int]:
+    """Return the processes of this cluster that index repositories."""
+    return [pid for pid in family(os.getpid()) if command_of(pid).startswith("ray::index_repository")]
 
 
 def ray_address() -> str:
@@ -250,7 +253,7 @@ def test_driver_killed_before_the_commit_leaves_the_published_version(
         killed = subprocess.run(arguments, capture_output=True, check=False, timeout=120, env=environment)
         assert killed.returncode == -signal.SIGKILL, killed.stderr
         assert rows(config) == before
-    assert update(config, cache(tmp_path)).changed_files == 1
+    assert [state.name for state in update(config, cache(tmp_path)).repositories] == ["acme/shop"]
     assert search(opened(config), "wrap gift ribbon")
 
 
@@ -267,21 +270,23 @@ def test_modules_in_the_current_folder_are_not_imported(
     assert search(opened(config), "value of a voucher")
 
 
-def test_two_updates_at_once(tmp_path: Path, repositories: dict[str, Path], config: TeamConfig) -> None:
+def test_second_of_two_updates_at_once_fails(
+    tmp_path: Path, repositories: dict[str, Path], config: TeamConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
     build(config, cache(tmp_path))
     commit_tree(repositories["acme/shop"], "-- shop/gift.py --\ndef wrap_gift(article):\n    return Ribbon(article)\n")
-    commit_tree(repositories["acme/mail"], "-- mail/stamp.go --\npackage mail\n\nfunc Stamp() int {\n\treturn 55\n}\n")
+    outer = write_index.commit_update
 
-    def run(name: str) -> Report:
-        return update(config, str(tmp_path / name))
+    def after_another(*arguments: Any) -> Any:
+        monkeypatch.setattr(write_index, "commit_update", outer)
+        update(config, cache(tmp_path))
+        return outer(*arguments)
 
-    with ThreadPoolExecutor(2) as threads:
-        reports = list(threads.map(run, ("cache-1", "cache-2")))
-    indexed = [state.name for report in reports for state in report.repositories]
-    assert sorted(indexed) == ["acme/mail", "acme/shop"], "each by exactly one of them"
-    assert all("Another update has indexed" in problem for report in reports for problem in report.problems)
+    monkeypatch.setattr(write_index, "commit_update", after_another)
+    with pytest.raises(TeamError, match="Another command has changed the team index"):
+        update(config, cache(tmp_path))
     assert len(rows(config)) == len(set(rows(config)))
-    assert {"shop/gift.py", "mail/stamp.go"} <= {path for _, _, path, _ in rows(config)}
+    assert "shop/gift.py" in {path for _, _, path, _ in rows(config)}
 
 
 def test_readers_never_see_a_mix_of_versions(tmp_path: Path, repositories: dict[str, Path], config: TeamConfig) -> None:

@@ -276,7 +276,6 @@ def test_credentials_are_required_so_that_no_metadata_service_is_queried(index: 
         (TeamSettings("s3://b/team", {"region": "eu-1"}), "access_key_id or skip_signature is missing"),
         (TeamSettings("s3://b/team", {"region": "eu-1"}, {"access_key_id": "NOT_SET_X"}), "NOT_SET_X"),
         (TeamSettings("s3://b/team", {"secret_access_key": "x"}), "is a secret"),
-        (TeamSettings("gs://b/team"), "is missing for gs://"),
         (TeamSettings("ftp://b/team"), "Unknown storage"),
     ]
     for settings, text in cases:

@@ -30,7 +30,6 @@ def test_confidence_by_score(score: int, label: str, confidence: float) -> None:
     ("question", "codebase", "rule"),
     [
         ("", False, "empty"),
-        ("  ?! ", False, "empty"),
         ("explain the login without the database", False, "negation"),
         ("how is the cart handled", True, "pattern"),
         ("jest coverage", True, "keywords"),
@@ -42,17 +41,6 @@ def test_confidence_by_score(score: int, label: str, confidence: float) -> None:
 def test_order_of_the_deciding_rules(question: str, codebase: bool, rule: str) -> None:
     result = classify_keywords(question)
     assert (result.codebase, result.rule) == (codebase, rule)
-
-
-@pytest.mark.parametrize("question", ["tell me a joke", "write a poem to mom", "is it a me to"])
-def test_short_words_match_nothing(question: str) -> None:
-    assert classify_keywords(question).codebase is False
-    assert classify_keywords(question).categories == ()
-
-
-def test_part_of_a_word_after_a_negation_is_not_a_keyword() -> None:
-    result = classify_keywords("explain the auth without requiring pigeons")  # "requiring" contains "ui"
-    assert result.rule != "negation"
 
 
 @pytest.mark.parametrize("before", ["", "please ", "could you be so kind and "])
@@ -67,16 +55,10 @@ def test_negation_applies_to_four_words_at_any_position(before: str) -> None:
         ("autentication", "authentication"),  # distance 1
         ("databsae", "database"),  # a transposition has the Levenshtein distance 2
         ("migrations", "database"),  # by its stem
-        ("authenticating", "authentication"),
     ],
 )
 def test_misspelled_and_inflected_words_match(word: str, category: str) -> None:
     assert category in dict(classify_keywords(word).categories)
-
-
-def test_categories_with_more_keywords_come_first() -> None:
-    result = classify_keywords("schema migration for the login")
-    assert [name for name, _ in result.categories][:2] == ["database", "authentication"]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +85,6 @@ def test_keywords_are_lower_case_ascii_distinct_and_at_most_ten() -> None:
     [
         ("add a fix for login", ActionAndKeywords("create", ("login",))),  # create is checked first
         ("update how it renders", ActionAndKeywords("modify", ("update", "renders"))),
-        ("fix what broke", ActionAndKeywords("fix", ("broke",))),
         ("how does parsing work", ActionAndKeywords("explain", ("does", "parsing", "work"))),
         ("refactor address handling", ActionAndKeywords("refactor", ("refactor", "address", "handling"))),  # not "add"
         ("one two three", ActionAndKeywords("other", ("three",))),

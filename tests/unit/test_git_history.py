@@ -15,15 +15,13 @@ from promptls.git.commit_history import (
     authors,
     build_history,
     co_changes,
-    display_name,
     exponential_decay,
-    is_bot,
     parse_log,
     read_commits,
     recency,
 )
-from promptls.git.diff import diff_index, diff_working_tree, read_blobs
-from promptls.git.history_cache import Freshness, HistoryCache, freshness_warning, parse_status, read_freshness
+from promptls.git.diff import diff_working_tree, read_blobs
+from promptls.git.history_cache import Freshness, HistoryCache, freshness_warning, read_freshness
 from promptls.git.runner import explain_failure, query_git
 from promptls.model import CancelToken, Problem
 from promptls.util.git_process import GitResult
@@ -81,27 +79,12 @@ def read_history(root: Path, folder: str = "") -> History:
     return build_history(at, "x", "main", log)
 
 
-def test_file_outsidehas_commit_count_and_last_change(repo: Path) -> None:
-    commit(repo, "begin", {"a.py": "1", "b.py": "1"})
-    commit(repo, "more", {"a.py": "2"}, days=3)
-    history = read_history(repo)
-    assert history.files["a.py"].change_count == 2
-    assert history.files["a.py"].last_change == NOON + 3 * DAY
-    assert history.files["b.py"].last_change == NOON
-
-
 def test_history_follows_renames(repo: Path) -> None:
     commit(repo, "begin", {"old.py": "a long enough text\n" * 5})
     commit(repo, "change", {"old.py": "another text of some length\n" * 5}, days=1)
     git(repo, "mv", "old.py", "new.py")
     commit(repo, "move", {}, days=2)
     assert {name: file.change_count for name, file in read_history(repo).files.items()} == {"new.py": 3}
-
-
-def test_deleted_file_has_no_history(repo: Path) -> None:
-    commit(repo, "begin", {"a.py": "1", "gone.py": "1"})
-    commit(repo, "remove", {"gone.py": None}, days=1)
-    assert set(read_history(repo).files) == {"a.py"}
 
 
 def test_outsideis_limited_to_the_folder(repo: Path) -> None:
@@ -139,16 +122,6 @@ def test_unusual_file_names_are_read_verbatim(repo: Path) -> None:
     assert "\x01" not in history.commits[1].subject
 
 
-def test_merge_commits_are_excluded(repo: Path) -> None:
-    commit(repo, "begin", {"a.py": "1"})
-    git(repo, "checkout", "-qb", "side")
-    commit(repo, "side", {"b.py": "1"}, days=1)
-    git(repo, "checkout", "-q", "main")
-    commit(repo, "main", {"a.py": "2"}, days=2)
-    git(repo, "merge", "-q", "--no-ff", "-m", "merge", "side")
-    assert [c.subject for c in read_history(repo).commits] == ["main", "side", "begin"]
-
-
 def test_co_change_has_support_and_confidence(repo: Path) -> None:
     for i in range(4):
         commit(repo, f"both {i}", {"a.py": f"{i}", "b.py": f"{i}"}, days=i)
@@ -157,13 +130,6 @@ def test_co_change_has_support_and_confidence(repo: Path) -> None:
     pair, *others = co_changes(read_history(repo), "a.py")
     assert (pair.other, pair.support, round(pair.confidence, 3)) == ("b.py", 4, round(4 / 6, 3))
     assert others == []  # one shared commit is below MIN_SUPPORT
-
-
-def test_bulk_commits_do_not_create_co_changes(repo: Path) -> None:
-    many = {f"f{i}.py": "1" for i in range(31)}
-    commit(repo, "import", many)
-    commit(repo, "format", dict.fromkeys(many, "2"), days=1)
-    assert co_changes(read_history(repo), "f0.py") == ()
 
 
 def test_authors_are_weighted_by_age_without_bots(repo: Path) -> None:
@@ -175,32 +141,6 @@ def test_authors_are_weighted_by_age_without_bots(repo: Path) -> None:
     people = authors([read_history(repo)], [path], NOON + 720 * DAY)
     assert [(a.name, a.change_count) for a in people] == [("New Comer", 1), ("Old Hand", 3)]
     assert people[1].weight == pytest.approx(3 * 2 ** (-720 / 180))
-
-
-@pytest.mark.parametrize(
-    ("name", "bot"),
-    [
-        ("renovate[bot]", True),
-        ("github-actions", True),
-        ("Travis CI", True),
-        ("release-bot", True),
-        ("DeployBot", True),
-        ("Abbot Costello", False),
-        ("Jenkins Smith", False),
-        ("Talbot", False),
-        ("Ann Lee", False),
-    ],
-)
-def test_bots_are_recognized_by_name(name: str, bot: bool) -> None:
-    assert is_bot(name, "x@example.org") is bot
-
-
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [("Ann Lee", "Ann Lee"), ("ann@example.org", ""), ("Ann <ann@example.org>", "Ann"), ("@ann", "@ann")],
-)
-def test_display_name_has_no_address(written: str, shown: str) -> None:
-    assert display_name(written) == shown
 
 
 def test_recency_halves_per_half_life_and_is_at_most_one(repo: Path) -> None:
@@ -307,17 +247,6 @@ def test_blobs_are_read_by_object_id(repo: Path) -> None:
     ]
 
 
-def test_submodule_has_the_id_of_its_commit(repo: Path) -> None:
-    commit(repo, "begin", {"a.py": "1"})
-    head = git(repo, "rev-parse", "HEAD").strip()
-    git(repo, "update-index", "--add", "--cacheinfo", f"160000,{head},module")
-    differ = diff_index(repo.as_posix(), head)
-    assert not isinstance(differ, Problem)
-    assert [(f.name, f.old, f.new and (f.new.is_submodule, f.new.id)) for f in differ] == [
-        ("module", None, (True, head))
-    ]
-
-
 @pytest.mark.parametrize(
     ("stderr", "expected"),
     [
@@ -348,12 +277,6 @@ def test_missing_or_empty_repository_is_a_problem(repo: Path, tmp_path: Path) ->
     assert isinstance(read_commits((tmp_path / "nowhere").as_posix()), Problem)
 
 
-def test_missing_git_is_a_problem(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    result = read_commits(repo.as_posix())
-    assert isinstance(result, Problem) and "not installed" in result.message
-
-
 # ---- limits
 
 
@@ -370,13 +293,6 @@ def test_output_over_the_limit_is_cut_at_a_commit(repo: Path) -> None:
     assert not cut.complete
     assert 0 < len(cut.commits) < 20
     assert [c.changes for c in cut.commits] == [c.changes for c in whole.commits[: len(cut.commits)]]
-
-
-def test_only_the_latest_commits_are_read(repo: Path) -> None:
-    for i in range(5):
-        commit(repo, f"{i}", {"a.py": f"{i}"}, days=i)
-    result = read_commits(repo.as_posix(), max_commits=3)
-    assert isinstance(result, CommitLog) and [c.subject for c in result.commits] == ["4", "3", "2"]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a pipe without a writer")
@@ -412,14 +328,6 @@ def test_folder_outside_of_git_has_no_history(tmp_path: Path, history: HistoryCa
     assert outside.commits == () and outside.problem is not None
 
 
-def test_closed_cache_does_not_read(repo: Path) -> None:
-    commit(repo, "begin", {"a.py": "1"})
-    cache = HistoryCache()
-    cache.close()
-    assert cache.histories([repo.as_posix()], wait_s=0)[0].commits == ()
-    assert cache.freshness(repo.as_posix(), wait_s=0).state == "unknown"
-
-
 # ---- freshness
 
 
@@ -444,9 +352,3 @@ def test_freshness_of_a_working_tree(repo: Path, tmp_path: Path, history: Histor
     assert (ahead.state, ahead.ahead, ahead.behind) == ("stale", 1, 0)
     assert freshness_warning(ahead) is None
     assert read_freshness(tmp_path.as_posix()).state == "unknown"
-
-
-def test_branch_with_deleted_upstream_is_fresh() -> None:
-    assert parse_status(b"# branch.oid 1\0# branch.head x\0# branch.upstream origin/x\0") == Freshness(
-        "fresh", "x", "origin/x"
-    )

@@ -10,116 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from promptls.cli.main import main
-from promptls.install import jsonc
-from promptls.install.agents import check_server
-from promptls.install.client_configuration import BACKUP_SUFFIX, InstallError, plan_install, plan_uninstall, write
-from promptls.install.clients import CLIENTS, server_command
-from promptls.install.editors import EDITORS
+from promptls.install.client_configuration import BACKUP_SUFFIX, InstallError, plan_entry
+from promptls.install.clients import CLIENTS
 from promptls.util.decode import parse_toml
-
-ENTRY = {"command": "promptls", "args": ["mcp"]}
-
-INSERTIONS = [
-    ("", '{\n  "servers": {\n    "promptls": {\n      "command": "promptls",\n      "args": ["mcp"]\n    }\n  }\n}\n'),
-    ("{}", '{\n  "servers": {\n    "promptls": {\n      "command": "promptls",\n      "args": ["mcp"]\n    }\n  }\n}'),
-    (
-        '{\n\t"theme": "dark" // mine\n}\n',
-        '{\n\t"theme": "dark", // mine\n\t"servers": {\n\t\t"promptls": {\n\t\t\t"command": "promptls",\n'
-        '\t\t\t"args": ["mcp"]\n\t\t}\n\t}\n}\n',
-    ),
-    (
-        '{\r\n  // first\r\n  "servers": {\r\n    "other": {"url": "http://x//y"}, /* last */\r\n  },\r\n}\r\n',
-        '{\r\n  // first\r\n  "servers": {\r\n    "other": {"url": "http://x//y"}, /* last */\r\n'
-        '    "promptls": {\r\n      "command": "promptls",\r\n      "args": ["mcp"]\r\n    },\r\n  },\r\n}\r\n',
-    ),
-    (
-        '{"a": [1, {"b": "}"}], "servers": {"x": {}}}',
-        '{"a": [1, {"b": "}"}], "servers": {"x": {}, "promptls": {"command": "promptls", "args": ["mcp"]}}}',
-    ),
-    (
-        '{"servers": {"promptls": {"command": "old", "env": {"A": "b"}, "args": ["mcp"]}}}',
-        '{"servers": {"promptls": {"command": "promptls", "env": {"A": "b"}, "args": ["mcp"]}}}',
-    ),
-    (
-        '{\n    "servers": {\n        // none yet\n    }\n}',
-        '{\n    "servers": {\n        // none yet\n        "promptls": {\n            "command": "promptls",\n'
-        '            "args": ["mcp"]\n        }\n    }\n}',
-    ),
-]
-
-
-@pytest.mark.parametrize(("before", "after"), INSERTIONS)
-def test_member_is_inserted_in_the_style_of_the_file(before: str, after: str) -> None:
-    assert jsonc.set_member(before, ("servers", "promptls"), ENTRY) == after
-    assert jsonc.set_member(after, ("servers", "promptls"), ENTRY) == after
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ('{\n  "a": 1,\n  "b": {\n    "c": 2\n  }\n}\n', '{\n  "a": 1\n}\n'),
-        ('{\n  "b": 1, // ours\n  "c": 2 // mine\n}\n', '{\n  "c": 2 // mine\n}\n'),
-        ('{\r\n  "a": 1, // mine\r\n  "b": 2,\r\n}\r\n', '{\r\n  "a": 1, // mine\r\n}\r\n'),
-        ('{"a": 1, "b": 2}', '{"a": 1 }'),
-        ('{"b": 2}', "{}"),
-        ('{"a": {"b": 1}}', '{"a": {"b": 1}}'),
-        ("// nothing", "// nothing"),
-    ],
-)
-def test_member_is_removed_with_its_line(before: str, after: str) -> None:
-    assert jsonc.remove_member(before, ("b",)) == after
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ('{\n"a": 1 "b": 2}', "line 2: a comma is missing"),
-        ('{"a"}', "line 1: a colon is missing"),
-        ("{a: 1}", "line 1: a name in quotes is missing"),
-        ('{"a": }', "line 1: a value is missing"),
-        ('{"a": nul}', "line 1: nul is not a value"),
-        ("{} {}", "line 1: unexpected text after the end"),
-        ('{"servers": 1}', "line 1: an object is expected"),
-        ("[1]", "line 1: an object is expected"),
-        ("{", "line 1: a name in quotes is missing"),
-        ("[" * 1000, "line 1: too many levels"),
-        ("/* " * 100_000, "line 1: a value is missing"),
-    ],
-)
-def test_invalid_json_names_the_line(text: str, problem: str) -> None:
-    with pytest.raises(jsonc.InvalidJson, match=re.escape(problem)):
-        jsonc.set_member(text, ("servers", "promptls"), ENTRY)
-
-
-names = st.sampled_from(["a", "b", "servers", "promptls", 'ü"\\', ""])
-values: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
-    max_leaves=12,
-)
-
-
-@given(
-    st.dictionaries(names.filter(lambda n: n != "servers"), values, max_size=4),
-    st.none() | st.dictionaries(names, st.dictionaries(names, values), max_size=3),
-    st.sampled_from([None, 2, "\t"]),
-    st.sampled_from(["\n", "\r\n"]),
-)
-def test_edit_changes_one_member_of_any_json(
-    content: dict[str, Any], servers: dict[str, Any] | None, indent: int | str | None, line_end: str
-) -> None:
-    content = {**content, **({} if servers is None else {"servers": servers})}
-    text = json.dumps(content, indent=indent, ensure_ascii=False).replace("\n", line_end)
-    added = jsonc.set_member(text, ("servers", "promptls"), ENTRY)
-    old = (servers or {}).get("promptls", {})
-    assert json.loads(added) == {**content, "servers": {**(servers or {}), "promptls": {**old, **ENTRY}}}
-    assert jsonc.set_member(added, ("servers", "promptls"), ENTRY) == added
-    removed = json.loads(jsonc.remove_member(added, ("servers", "promptls")))
-    assert removed == {**content, "servers": {k: v for k, v in (servers or {}).items() if k != "promptls"}}
 
 
 @pytest.fixture
@@ -132,20 +27,42 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", CLIENTS)
-def test_install_is_idempotent_and_uninstall_removes_the_entry(name: str, home: Path) -> None:
-    client = CLIENTS[name]
-    change = plan_install(client, None, home)
-    assert write(change) is None
-    text = client.path(home).read_text()
-    servers = (parse_toml(text) if client.format == "toml" else json.loads(text))[client.key]
-    command, arguments = server_command(for_project=False)
-    assert Path(command).exists()
-    assert servers["promptls"]["command"] in (command, [command, *arguments])
-    assert plan_install(client, None, home).is_empty
-    write(plan_uninstall(client, None, home))
-    assert "promptls" not in client.path(home).read_text()
-    assert plan_uninstall(client, None, home).is_empty
+@pytest.mark.parametrize(
+    ("before", "indent", "line_end"),
+    [
+        ("", "  ", "\n"),
+        ('{"a": [1, {"b": "}"}], "mcpServers": {"x": {}}}', "  ", "\n"),
+        (
+            '{\r\n\t"mcpServers": {\r\n\t\t"promptls": {"command": "old", "env": {"A": "ü"}}\r\n\t}\r\n}\r\n',
+            "\t",
+            "\r\n",
+        ),
+    ],
+)
+def test_entry_is_written_in_the_form_of_the_file(before: str, indent: str, line_end: str, home: Path) -> None:
+    path = home / ".claude.json"
+    path.write_bytes(before.encode())
+    plan_entry(CLIENTS["claude-code"], None, home, install=True).write()
+    text = path.read_bytes().decode()
+    old, new = json.loads(before or "{}"), json.loads(text)
+    entry = new["mcpServers"].pop("promptls")
+    previous = old.setdefault("mcpServers", {}).pop("promptls", {})
+    assert new == old and entry["args"][-1] == "mcp" and entry.get("env") == previous.get("env")
+    assert f'{line_end}{indent}"mcpServers"' in text and ("\r\n" in text) == (line_end == "\r\n")
+    assert plan_entry(CLIENTS["claude-code"], None, home, install=True).is_empty
+
+
+def test_json_with_comments_is_not_edited_and_the_entry_is_shown(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = home / ".config/zed/settings.json"
+    file.parent.mkdir(parents=True)
+    file.write_text('{\n  "theme": "dark" // mine\n}\n')
+    assert main(["install", "zed", "--uninstall"]) == 0
+    assert main(["install", "zed"]) == 1
+    error = capsys.readouterr().err
+    assert "is not valid JSON without comments" in error and '"context_servers": {\n    "promptls": {' in error
+    assert file.read_text() == '{\n  "theme": "dark" // mine\n}\n'
 
 
 TOML = '# my settings\r\nmodel = "gpt"  # best\r\n\r\n[mcp_servers.other]\r\ncommand = "x"\r\n\r\n[tui]\r\ntheme = "dark"\r\n'
@@ -155,13 +72,13 @@ def test_toml_keeps_comments_foreign_tables_and_line_ends(home: Path) -> None:
     path = home / ".codex/config.toml"
     path.parent.mkdir()
     path.write_bytes(TOML.encode())
-    write(plan_install(CLIENTS["codex"], None, home))
+    plan_entry(CLIENTS["codex"], None, home, install=True).write()
     text = path.read_bytes().decode()
     assert set(TOML.split("\r\n")) <= set(text.split("\r\n"))
     assert "\n" not in text.replace("\r\n", "")
     assert parse_toml(text)["mcp_servers"]["promptls"]["args"][-1] == "mcp"
     assert parse_toml(text)["mcp_servers"]["other"] == {"command": "x"}
-    write(plan_uninstall(CLIENTS["codex"], None, home))
+    plan_entry(CLIENTS["codex"], None, home, install=False).write()
     assert parse_toml(path.read_text()) == parse_toml(TOML)
 
 
@@ -172,11 +89,11 @@ def test_link_stays_a_link_and_the_file_keeps_its_mode_and_a_backup(home: Path) 
     dotfile.chmod(0o640)
     link = home / ".claude.json"
     link.symlink_to(dotfile)
-    backup = write(plan_install(CLIENTS["claude-code"], None, home))
+    backup = plan_entry(CLIENTS["claude-code"], None, home, install=True).write()
     assert link.is_symlink()
     assert backup == dotfile.with_name("claude.json" + BACKUP_SUFFIX)
     assert backup.read_text() == '\ufeff{"token": "x"}'
-    assert dotfile.read_text().startswith('\ufeff{"token": "x", "mcpServers": {')
+    assert dotfile.read_text().startswith('\ufeff{\n  "token": "x",\n  "mcpServers": {')
     assert dotfile.stat().st_mode & 0o777 == 0o640
     assert sorted(path.name for path in dotfile.parent.iterdir()) == ["claude.json", backup.name]
 
@@ -186,22 +103,22 @@ def test_file_that_cannot_be_changed_is_reported_and_stays(home: Path) -> None:
     path.parent.mkdir()
     path.write_text("{}")
     path.chmod(0o444)
-    change = plan_install(CLIENTS["cursor"], None, home)
+    change = plan_entry(CLIENTS["cursor"], None, home, install=True)
     with pytest.raises(InstallError, match="is read-only; make it writable"):
-        write(change)
+        change.write()
     path.chmod(0o644)
     path.write_text('{"mcpServers": {}}')
     with pytest.raises(InstallError, match="has changed meanwhile"):
-        write(change)
+        change.write()
     for content, problem in ((b"{,}", "is not valid JSON"), (b"\xff", "is not UTF-8")):
         path.write_bytes(content)
         with pytest.raises(InstallError, match=problem):
-            plan_install(CLIENTS["cursor"], None, home)
+            plan_entry(CLIENTS["cursor"], None, home, install=True)
         assert path.read_bytes() == content
     path.unlink()
     path.symlink_to(home / "gone.json")
     with pytest.raises(InstallError, match="is a link to a file that does not exist"):
-        plan_install(CLIENTS["cursor"], None, home)
+        plan_entry(CLIENTS["cursor"], None, home, install=True)
 
 
 @pytest.fixture
@@ -229,7 +146,6 @@ def test_backup_never_follows_a_link(target: str, clone: Path) -> None:
     [
         ("claude-code", ".mcp.json", "../settings.json"),
         ("cursor", ".cursor", ".."),
-        ("cursor", ".cursor", "../gone"),
         ("codex", ".codex", "../dotfiles"),
     ],
 )
@@ -257,11 +173,11 @@ def test_link_inside_of_a_project_is_followed(clone: Path) -> None:
 
 def test_folder_that_becomes_a_link_before_the_change_is_written_is_refused(clone: Path) -> None:
     (clone / ".cursor").mkdir()
-    change = plan_install(CLIENTS["cursor"], clone, clone.parent)
+    change = plan_entry(CLIENTS["cursor"], clone, clone.parent, install=True)
     (clone / ".cursor").rmdir()
     (clone / ".cursor").symlink_to("..")
     with pytest.raises(InstallError, match="out of the project"):
-        write(change)
+        change.write()
     assert not (clone / "../mcp.json").exists()
 
 
@@ -288,36 +204,34 @@ def test_output_has_no_control_characters(
     folder.mkdir()
     monkeypatch.chdir(folder)
     file = folder / "opencode.json"
-    file.write_text('{\n  "a": 1 // \x1b]0;owned\x07\x9b2J\u202e\n}\n')
+    file.write_text('{\n  "a": "\x9b2J\u202eowned"\n}\n')
     for content in (file.read_text(), "{,}"):
         file.write_text(content)
         for arguments in ([], [], ["--uninstall"]):
             main(["install", "opencode", "--project", *arguments])
     output = "".join(capsys.readouterr())
-    assert "opencode.json" in output and "is not valid JSON" in output and "⟦U+001B⟧]0;owned" in output
+    assert "opencode.json" in output and "is not valid JSON" in output and "⟦U+202E⟧owned" in output
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", output)
 
 
 def test_command_shows_the_change_before_it_writes(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = home / ".vscode/mcp.json"
     file.parent.mkdir()
-    file.write_text('{\n  "inputs": [] // none\n}\n')
+    file.write_text('{\n  "inputs": []\n}\n')
     before = file.read_text()
     assert main(["install", "vscode", "--project", "--dry-run"]) == 0
     assert '+    "promptls": {' in capsys.readouterr().out
     assert file.read_text() == before
     assert main(["install", "vscode", "--project"]) == 0
     output = capsys.readouterr().out
-    assert '+      "args": ["mcp", "--root", "${workspaceFolder}"]' in output
+    assert '+        "${workspaceFolder}"' in output
     assert f"Backup: {file}{BACKUP_SUFFIX}" in output
     assert main(["install", "vscode", "--project"]) == 0
-    installed, skill, started = capsys.readouterr().out.splitlines()
+    installed, skill = capsys.readouterr().out.splitlines()
     assert installed == f"promptls is already installed in {file}."
     assert skill == f"promptls is already installed in {home}/.github/skills/promptls/SKILL.md."
-    assert started.startswith("The server starts and offers search_code, ")
     assert main(["install", "--uninstall", "vscode", "--project"]) == 0
-    assert "// none" in file.read_text()
-    assert "promptls" not in file.read_text()
+    assert json.loads(file.read_text()) == {"inputs": [], "servers": {}}
 
 
 @pytest.mark.parametrize(
@@ -335,18 +249,6 @@ def test_usage_errors_are_sentences(
     assert message in capsys.readouterr().err
 
 
-def test_list_names_every_client_with_its_file(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["install", "--list"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == sorted([*CLIENTS, *EDITORS])
-    assert all(str(home) in line for line in lines)
-
-
-def test_commands_for_projects_do_not_name_this_machine() -> None:
-    assert server_command(for_project=True) == ("promptls", ["mcp"])
-    assert str(Path(sys.prefix)) in server_command(for_project=False)[0]
-
-
 def parsed(path: Path) -> Any:
     return parse_toml(path.read_text()) if path.suffix == ".toml" else json.loads(path.read_text())
 
@@ -357,9 +259,7 @@ def test_command_writes_entry_permission_and_skill_and_removes_them(
 ) -> None:
     client = CLIENTS[name]
     assert main(["install", name]) == 0
-    assert (
-        "The server starts and offers search_code, read_code, explain_symbol, get_context." in capsys.readouterr().out
-    )
+    capsys.readouterr()
     entry = parsed(client.path(home))[client.key]["promptls"]
     assert entry.get("required", name != "codex")
     assert entry.get("trust", name != "gemini-cli")
@@ -380,12 +280,12 @@ def test_command_writes_entry_permission_and_skill_and_removes_them(
 def test_permissions_of_the_user_stay(home: Path) -> None:
     settings = home / ".claude/settings.json"
     settings.parent.mkdir()
-    settings.write_text('{\n  "permissions": {"allow": ["Bash(ls)"], "deny": ["WebFetch"]} // mine\n}\n')
+    settings.write_text('{"permissions": {"allow": ["Bash(ls)"], "deny": ["WebFetch"]}}')
     assert main(["install", "claude-code"]) == 0
-    allowed = '"allow": ["Bash(ls)", "mcp__promptls"], "deny": ["WebFetch"]} // mine'
-    assert allowed in settings.read_text()
+    allowed = {"allow": ["Bash(ls)", "mcp__promptls"], "deny": ["WebFetch"]}
+    assert json.loads(settings.read_text())["permissions"] == allowed
     assert main(["install", "claude-code", "--uninstall"]) == 0
-    assert '"allow": ["Bash(ls)"], "deny": ["WebFetch"]} // mine' in settings.read_text()
+    assert json.loads(settings.read_text()) == {"permissions": {"allow": ["Bash(ls)"], "deny": ["WebFetch"]}}
 
 
 def test_skill_of_the_user_is_not_removed(home: Path) -> None:
@@ -405,21 +305,3 @@ def test_link_of_a_skill_out_of_the_project_is_refused(
     assert "out of the project" in capsys.readouterr().err
     assert list(outside.iterdir()) == []
     assert not (home / ".mcp.json").exists()
-
-
-def test_command_that_does_not_start_is_reported(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("PATH", "")
-    assert main(["install", "vscode", "--project"]) == 1
-    assert "promptls: cannot start promptls mcp" in capsys.readouterr().err
-    with pytest.raises(InstallError, match="does not list its tools"):
-        check_server([sys.executable, "-c", "print('hello')"])
-
-
-def test_unknown_argument_prints_the_usage_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["install", "codex", "--yes"])
-    error = capsys.readouterr().err
-    assert error.startswith("usage: promptls install ")
-    assert error.endswith("promptls install: error: unrecognized arguments: --yes\n")

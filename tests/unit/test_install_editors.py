@@ -1,16 +1,13 @@
-"""Installation of the plugins for Neovim and Emacs, and of the VS Code extension."""
+"""Installation of the plugins for Neovim and Emacs."""
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import pytest
 
-from promptls import __version__
 from promptls.cli.main import main
-from promptls.install import editors
 from promptls.install.client_configuration import BACKUP_SUFFIX
 from promptls.install.editors import emacs_init_file, help_tags, nvim_folder
 
@@ -44,9 +41,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
     [
         "",
         "; mine\n",
-        "; mine\n\n(setq a 1)\n",
         "; mine\r\n(setq a 1)\r\n",
-        ";; promptls is installed below\n",
         f"; {END}\n",
     ],
 )
@@ -78,7 +73,6 @@ def test_old_emacs_lines_are_replaced_where_they_are(home: Path) -> None:
         ([], ".emacs.d/init.el"),
         ([".config/emacs/early-init.el"], ".config/emacs/init.el"),
         ([".config/emacs/init.el", ".emacs.d/x.el"], ".emacs.d/init.el"),
-        ([".emacs.d/init.el", ".emacs"], ".emacs"),
         ([".emacs", ".emacs.el"], ".emacs.el"),
     ],
 )
@@ -124,37 +118,3 @@ def test_linked_nvim_plugin_stays(home: Path, capsys: pytest.CaptureFixture[str]
 def test_help_tags_are_sorted_and_end_at_spaces() -> None:
     text = b"*b.txt*  A file  *a-b*\n\n*a()* and 2*3*4, x*no*\n"
     assert help_tags({"doc/b.txt": text}) == b"a()\tb.txt\t/*a()*\na-b\tb.txt\t/*a-b*\nb.txt\tb.txt\t/*b.txt*\n"
-
-
-@pytest.mark.process
-@pytest.mark.skipif(os.name != "posix", reason="needs a shell script as program")
-@pytest.mark.parametrize(("version", "writes_entry"), [("1.91.1", True), ("1.100.3", True), ("1.101.0", False)])
-def test_vscode_extension_replaces_the_entry_if_it_offers_the_server(
-    home: Path, version: str, writes_entry: bool, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log, entry = home / "code.log", home / ".config/Code/User/mcp.json"
-    code = home.parent / "bin/code"
-    code.write_text(f'#!/bin/sh\necho "$*" >> {log}\n[ "$1" != --version ] || echo {version}\n')
-    code.chmod(0o755)
-    assert install("vscode") == 0
-    assert "was not found" in capfd.readouterr().out and json.loads(entry.read_text())["servers"]["promptls"]
-    entry.unlink()
-    (Path.cwd() / f"promptls-{__version__}.vsix").write_bytes(b"of a hostile clone")
-    assert install("vscode") == 0
-    assert "--install-extension" not in (log.read_text() if log.exists() else "") and entry.exists()
-    entry.unlink()
-    package = home / "checkout/dist" / f"promptls-{__version__}.vsix"
-    package.parent.mkdir(parents=True)
-    package.write_bytes(b"")
-    monkeypatch.setattr(editors, "_CHECKOUT", home / "checkout")
-    assert install("vscode", "--dry-run") == 0 and not entry.exists()
-    assert "--install-extension" not in (log.read_text() if log.exists() else "")
-    assert install("vscode") == 0
-    assert f"--install-extension {package}" in log.read_text().splitlines()
-    assert entry.exists() == writes_entry
-
-
-@pytest.mark.parametrize("editor", ["nvim", "emacs"])
-def test_editors_have_no_configuration_in_projects(home: Path, editor: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert install(editor, "--project") == 1
-    assert "omit --project" in capsys.readouterr().err

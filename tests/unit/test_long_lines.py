@@ -11,9 +11,7 @@ from promptls.util.text.display import (
     MAX_TEXT_LINE,
     SHORT_LINE,
     is_minified,
-    may_have_line_over,
     shorten_line,
-    shorten_lines,
 )
 
 
@@ -45,14 +43,3 @@ def test_short_texts_and_lines_are_unchanged(text: str) -> None:
     assert not is_minified(text)
     line = text.replace("\n", "")[:LONG_LINE]
     assert shorten_line(line) == line
-
-
-@given(st.lists(st.integers(0, 30), max_size=20), st.integers(2, 12).map(lambda half: 2 * half))
-def test_every_longer_line_is_noticed(lengths: list[int], limit: int) -> None:
-    text = "\n".join("x" * length for length in lengths)
-    assert may_have_line_over(text, limit) or max(lengths, default=0) <= limit
-
-
-@given(st.lists(st.text(alphabet="a1 ", max_size=5).map(lambda word: word * 300), max_size=5))
-def test_lines_are_shortened_one_by_one(lines: list[str]) -> None:
-    assert list(shorten_lines(lines)) == [shorten_line(line) for line in lines]

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from promptkit import item, renderer, text_file
-from promptls.extensions.compat.codebuddy.model_budgets import model_budget
+from promptls.extensions.compat.codebuddy import model_budget
 from promptls.model import Item, Origin, Span
 from promptls.prompt import profile as profiles
 from promptls.prompt.build import TraceStage, trace_line

@@ -7,17 +7,6 @@ import pytest
 from promptls.settings import Settings, config_file, parse, user_settings
 
 
-def test_empty_settings_are_the_defaults() -> None:
-    assert parse({}) == (Settings(), [])
-    assert parse(None) == (Settings(), [])
-
-
-def test_budget_above_the_limit_is_rejected() -> None:
-    settings, problems = parse({"budget": {"tokens": 10**400}})
-    assert settings == Settings()
-    assert [p.message for p in problems] == ["The setting budget.tokens is ignored: expected `int` <= 100000000."]
-
-
 def test_valid_values_are_applied_and_invalid_ones_are_reported() -> None:
     settings, problems = parse({"index": {"maxFileSize": 5, "workers": "many", "nonsense": 1}, "budget": {"tokens": 7}})
     assert settings.index.max_file_size == 5
@@ -63,7 +52,6 @@ def test_workspace_cannot_change_trusted_settings(data: dict[str, object]) -> No
         (b"[budget]\ntokens = 3000\n", 3000, ""),
         (b"\xef\xbb\xbf[budget]\ntokens = 3000\n", 3000, ""),
         ("# größer\n[budget]\ntokens = 3000\n".encode("latin-1"), 0, "is not UTF-8"),
-        ("[budget]\ntokens = 3000\n".encode("utf-16"), 0, "is not UTF-8"),
         (b"[budget\n", 0, "Cannot read"),
     ],
 )

@@ -52,8 +52,6 @@ def test_secrets_come_from_the_environment_and_are_never_shown(tmp_path: Path) -
 @pytest.mark.parametrize(
     "address",
     [
-        "https://host/acme/shop",
-        "https://host/acme/shop.git",
         "https://user:token@host/acme/shop.git/",
         "ssh://git@host:2222/acme/shop.git",
         "git@host:acme/shop.git",
@@ -67,7 +65,6 @@ def test_addresses_of_one_repository_are_equal(address: str) -> None:
     ("error", "reason"),
     [
         ("HTTP status 403 Forbidden, retry_timeout: 10s", "access is denied"),
-        ("status 500 Internal Server Error, max_retries: 2, retry_timeout: 10s", "internal error"),
         ("error sending request: operation timed out", "does not respond"),
         ("Table 'chunks' was not found", "there is no index"),
         ("error sending request: connection refused", "cannot be reached"),

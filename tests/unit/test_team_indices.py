@@ -18,7 +18,7 @@ from promptls.extensions.team.schema import (
     table_schema,
 )
 from promptls.extensions.team.storage import Storage
-from promptls.extensions.team.table import Change, commit_build, commit_update, open_table, publish, write_fragments
+from promptls.extensions.team.table import commit_build, commit_update, open_table, publish, write_fragments
 from promptls.extensions.team.table_search import TeamTable
 from promptls.index import StoreIdentity
 from promptls.model import Span
@@ -55,7 +55,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
         ],
         is_new=True,
     )
-    commit_build(storage, IDENTITY, [Change("acme/shop", fragments)])
+    commit_build(storage, IDENTITY, fragments)
     indices.build_indices(storage)
     publish(storage)
     return storage
@@ -64,7 +64,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
 def test_update_without_new_vectors_is_indexed(storage: Storage) -> None:
     state = RepositoryState("acme/empty", "", "1")
     fragments = write_fragments(storage, IDENTITY, [repository_table(table_schema(IDENTITY), state)])
-    commit_update(storage, [Change("acme/empty", fragments)])
+    commit_update(open_table(storage), storage, [state.name], fragments)
     indices.update_indices(storage)
     assert set(indices.unindexed_rows(open_table(storage)).values()) == {0}
 
@@ -78,7 +78,8 @@ def test_parts_of_updates_are_searched_and_merged(storage: Storage, monkeypatch:
         state = RepositoryState(f"acme/refund-{number}", "", "1", chunks=1)
         row = replace(chunk(EQUAL + RANDOM + number), terms="refund total")
         tables = [repository_table(schema, state), chunk_table(schema, state.name, [row], vector)]
-        commit_update(storage, [Change(state.name, write_fragments(storage, IDENTITY, tables))])
+        fragments = write_fragments(storage, IDENTITY, tables)
+        commit_update(open_table(storage), storage, [state.name], fragments)
         indices.update_indices(storage)
         publish(storage)
         dataset = open_table(storage)

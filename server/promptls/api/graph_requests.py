@@ -44,18 +44,14 @@ def graph(engine: Engine, params: protocol.GraphParams, token: CancelToken) -> J
     elif params.query is not None and params.query.strip():
         team = start_team_search(engine, parse_query(params.query), snapshot)
         result = traversal.graph_for_query(view, params.query, header, limit=params.limit, token=token)
-        return redact_result(_with_team(_encode_graph(view, result), team(params.limit, ())))
+        encoded = {**_encode_graph(view, result), **team(params.limit, ())}
+        if rendered := render_team_hits(encoded):
+            encoded["markdown"] = f"{encoded['markdown'].rstrip()}\n\n{rendered}\n"
+        return redact_result(encoded)
     else:
         valid = ("from", "query", "symbol", "uri")
         raise InvalidParams("params: one of query, symbol, uri, or from and to, is required.", "query", valid)
     return redact_result(_encode_graph(view, result))
-
-
-def _with_team(encoded: Json, team: Json) -> Json:
-    """Add the hits of the team index, also to the Markdown."""
-    rendered = render_team_hits(team)
-    markdown = f"{encoded['markdown'].rstrip()}\n\n{rendered}\n" if rendered else encoded["markdown"]
-    return {**encoded, **team, "markdown": markdown}
 
 
 def _encode_graph(view: GraphView, result: GraphResult) -> Json:

@@ -17,17 +17,11 @@ class InvalidFolder(Exception):
 
 
 def folder_path(name: str) -> str:
-    """Return the absolute path of a workspace folder.
-
-    Raises:
-        InvalidFolder: The folder does not exist or cannot be read.
-    """
+    """Return the absolute path of a workspace folder.  Raises InvalidFolder."""
     try:
-        path = Path(name).expanduser()
-        if not path.is_absolute():
-            path = current_folder() / path
+        path = Path(name).expanduser().absolute()
         exists = path.exists()
-    except (OSError, RuntimeError, ValueError):  # too long, an unknown "~user", a null character
+    except (OSError, RuntimeError, ValueError):  # too long, an unknown "~user", a null character, a deleted folder
         exists = False
     if not exists:
         raise InvalidFolder(f"the workspace {name!r} does not exist.")
@@ -36,19 +30,6 @@ def folder_path(name: str) -> str:
     if not os.access(path, os.R_OK | os.X_OK):
         raise InvalidFolder(f"cannot read the workspace {name!r}: permission denied.")
     return path.resolve().as_posix()
-
-
-def current_folder() -> Path:
-    """Return the current folder.
-
-    Raises:
-        InvalidFolder: It was deleted.
-    """
-    try:
-        return Path.cwd()
-    except OSError:
-        name = os.environ.get("PWD", "")
-        raise InvalidFolder(f"the current folder {name!r} was deleted; change to another folder.") from None
 
 
 def open_workspace(paths: Sequence[str], settings: Settings) -> Engine:

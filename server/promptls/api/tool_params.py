@@ -78,11 +78,7 @@ P = TypeVar("P", bound=ToolParams)
 
 
 def decode_arguments(kind: type[P], arguments: Any) -> P:
-    """Decode the arguments of a tool.
-
-    Raises:
-        InvalidParams: A field is unknown, missing or has the wrong type; the error names the valid fields.
-    """
+    """Decode the arguments of a tool.  Raises InvalidParams."""
     arguments = {} if arguments is None else arguments
     hints = get_type_hints(kind, include_extras=True)
     if isinstance(arguments, dict):
@@ -119,17 +115,5 @@ def _clamp(value: Any, hint: Any) -> Any:
 
 def json_schema(kind: type[Struct]) -> Json:
     """Return the JSON schema of parameters, without references, which not all clients resolve."""
-    (schema,), definitions = msgspec.json.schema_components([kind], ref_template="{name}")
-    expanded: Json = _expand(schema, definitions)
-    return {key: value for key, value in expanded.items() if key not in ("title", "description")}
-
-
-def _expand(schema: Any, definitions: Json) -> Any:
-    if isinstance(schema, list):
-        return [_expand(one, definitions) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
-    if "$ref" in schema:
-        target = definitions[schema["$ref"]]
-        return _expand({k: v for k, v in target.items() if k != "title"}, definitions)
-    return {key: _expand(value, definitions) for key, value in schema.items()}
+    _, definitions = msgspec.json.schema_components([kind], ref_template="{name}")
+    return {key: value for key, value in definitions[kind.__name__].items() if key not in ("title", "description")}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from promptls.cli.output import CommandError, UsageError, print_error
+from promptls.cli.output import UsageError, print_error
 from promptls.util.termination import cleanup_on_signal
 
 if TYPE_CHECKING:
@@ -34,26 +34,10 @@ def add_workspace_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def workspace_paths(options: argparse.Namespace) -> list[str]:
-    """Return the absolute paths of the workspace folders.
-
-    Raises:
-        UsageError: A folder does not exist or cannot be read.
-    """
+    """Return the absolute paths of the workspace folders.  Raises UsageError."""
     from promptls.api.open_workspace import folder_path
 
-    with invalid_folder_as_usage_error():
-        return [folder_path(name) for name in options.root or ["."]]
-
-
-@contextmanager
-def invalid_folder_as_usage_error() -> Iterator[None]:
-    """Convert `InvalidFolder` to `UsageError`."""
-    from promptls.api.open_workspace import InvalidFolder
-
-    try:
-        yield
-    except InvalidFolder as error:
-        raise UsageError(str(error)) from None
+    return [folder_path(name) for name in options.root or ["."]]
 
 
 @contextmanager
@@ -80,14 +64,7 @@ def request(
 ) -> Iterator[dict[str, Any]]:
     """Serve one request on a complete index and yield its result; the index is stored afterwards.
 
-    Args:
-        options: Arguments with the workspace folders.
-        method: Name of the request.
-        params: Params of the request.
-        needs_index: Whether to wait for the index; requests that do not read it skip this.
-
-    Raises:
-        UsageError: The params are invalid.
+    Requests that do not read the index do not wait for it.  Raises UsageError for invalid params.
     """
     if needs_index:
         from promptls.index import prestart_worker
@@ -112,38 +89,14 @@ def request(
                 if engine.team is not None:
                     engine.team.wait_until_open(TEAM_TIMEOUT_S)
             result = function(engine, decoded, CancelToken())
-            if needs_index:
-                check_folders(engine)
-                if "warnings" not in result:
-                    report_problem(engine)
+            if needs_index and "warnings" not in result and (problem := engine.index.state().problem):
+                print_error(problem)
             yield result
             print(end="", flush=True)
             if needs_index:
                 wait_for_index(engine, stored=True)
     except protocol.InvalidParams as error:
         raise UsageError(str(error)) from None
-
-
-def check_folders(engine: Engine) -> None:
-    """Check that the workspace folders still exist.
-
-    Raises:
-        CommandError: A folder was deleted or can no longer be read.
-    """
-    from promptls.api.open_workspace import InvalidFolder, folder_path
-
-    try:
-        for root in engine.workspace.roots:
-            folder_path(root.path)
-    except InvalidFolder as error:
-        raise CommandError(str(error)) from None
-
-
-def report_problem(engine: Engine) -> None:
-    """Print why results may be incomplete, if they may."""
-    state = engine.index.state()
-    if state.problem:
-        print_error(state.problem)
 
 
 def wait_for_index(engine: Engine, stored: bool = False) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 from promptls.cli.command_workspace import (
     add_workspace_arguments,
-    check_folders,
     started_engine,
     wait_for_index,
     workspace_paths,
@@ -40,7 +39,6 @@ def _index(options: argparse.Namespace) -> int:
         if options.full:
             engine.indexer.workspace.rescan(reindex=True)
         wait_for_index(engine, stored=True)
-        check_folders(engine)
         result = status(engine, NoParams(), CancelToken())
     if options.json:
         print_json(result)

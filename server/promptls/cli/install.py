@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import subprocess
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptls.cli.command_workspace import invalid_folder_as_usage_error
 from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error
 
 if TYPE_CHECKING:
-    from promptls.install.agents import SkillChange
     from promptls.install.client_configuration import Change
     from promptls.install.editors import FolderChange
 
@@ -32,10 +29,9 @@ def add_parser(commands: Any) -> None:
 
 
 def _install(options: argparse.Namespace) -> int:
-    from promptls.api.open_workspace import current_folder
-    from promptls.install.agents import check_server, plan_permission, plan_skill
-    from promptls.install.client_configuration import InstallError, plan_install, plan_uninstall
-    from promptls.install.clients import CLIENTS, server_words
+    from promptls.install.agents import plan_permission, plan_skill
+    from promptls.install.client_configuration import InstallError, plan_entry
+    from promptls.install.clients import CLIENTS
     from promptls.install.editors import EDITORS
 
     names = sorted([*CLIENTS, *EDITORS])
@@ -54,21 +50,15 @@ def _install(options: argparse.Namespace) -> int:
             change = EDITORS[options.client].plan(Path.home(), not options.uninstall)
             _apply([change], EDITORS[options.client].title, options)
             return SUCCESS
-        offered = options.client == "vscode" and not options.project and _install_extension(options)
         missing = [package for package in ("mcp", "tomlkit") if find_spec(package) is None]
         if missing and not options.uninstall:
             print_error("the MCP server needs the package mcp; run `pip install 'promptls[mcp]'`.")
             return FAILURE
         client = CLIENTS[options.client]
-        with invalid_folder_as_usage_error():
-            project = current_folder() if options.project else None
+        project = Path.cwd() if options.project else None
         place, install = (client, project, Path.home()), not options.uninstall
-        entry = (plan_install if install else plan_uninstall)(*place) if not offered else None
-        changes = [entry, plan_permission(*place, install), plan_skill(*place, install)]
+        changes = [plan_entry(*place, install), plan_permission(*place, install), plan_skill(*place, install)]
         _apply([change for change in changes if change is not None], client.title, options)
-        if install and not options.dry_run and not offered:
-            tools = check_server(server_words(client, project))
-            print(f"The server starts and offers {', '.join(tools)}.")
         return SUCCESS
     except InstallError as error:
         print_error(_escaped(str(error)))
@@ -86,7 +76,7 @@ def _escaped(text: str) -> str:
     return escape_invisible(text)[0]
 
 
-def _apply(changes: Sequence[Change | FolderChange | SkillChange], title: str, options: argparse.Namespace) -> None:
+def _apply(changes: Sequence[Change | FolderChange], title: str, options: argparse.Namespace) -> None:
     """Show changes and write them."""
     for change in changes:
         if change.is_empty:
@@ -99,22 +89,3 @@ def _apply(changes: Sequence[Change | FolderChange | SkillChange], title: str, o
             _show(f"Changed {change.path}." + (f" Backup: {backup}" if backup else ""))
     if not (options.uninstall or options.dry_run or all(change.is_empty for change in changes)):
         print(f"Restart {title} to use it.")
-
-
-def _install_extension(options: argparse.Namespace) -> bool:
-    """Install or remove the VS Code extension; return whether it makes the entry for the MCP server unnecessary."""
-    from promptls.install.client_configuration import InstallError
-    from promptls.install.editors import extension_offers_mcp, vscode_command
-
-    command = vscode_command(not options.uninstall)
-    if command is None:
-        if not options.uninstall:
-            print(
-                "The extension is not installed: the command `code` or its package in a source checkout was not found."
-            )
-            print("To install a downloaded package, run `code --install-extension PATH`.")
-        return False
-    _show(" ".join(command))
-    if not options.dry_run and subprocess.run(command, check=False).returncode:
-        raise InstallError(f"the command failed: {' '.join(command)}.")
-    return not options.uninstall and extension_offers_mcp(command[0])

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from logging.handlers import RotatingFileHandler
 
 from promptls import __version__
+from promptls.api.open_workspace import InvalidFolder
 from promptls.cli import index_commands, install, prompt_commands, search_commands, server_commands
 from promptls.cli.output import (
     FAILURE,
@@ -21,9 +22,7 @@ from promptls.cli.output import (
     UsageError,
     configure_streams,
     discard_output,
-    open_missing_streams,
     print_error,
-    require_stream,
 )
 from promptls.util import entry_points
 
@@ -33,13 +32,11 @@ MAX_LOG_BYTES = 2_000_000
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status."""
-    open_missing_streams()
     configure_streams()
     options, unknown = argument_parser().parse_known_args(arguments)
     if unknown:
         options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
-        require_stream("stdout")
         if hasattr(options, "begin"):
             options.begin(options)  # before the settings are imported for the log
         _configure_logging(options.verbose)
@@ -47,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not sys.stdout.closed:
             sys.stdout.flush()  # an error of it is reported below; the interpreter could not at exit
         return status
-    except UsageError as error:
+    except (UsageError, InvalidFolder) as error:
         print_error(str(error))
         return USAGE_ERROR
     except CommandError as error:
@@ -64,7 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         discard_output()
         logging.getLogger(__name__).exception("the command failed")
         file = f": {error.filename}" if error.filename else ""
-        print_error(f"{error.strerror or error}{file}. See the log: {_log_file_name()}.")
+        from promptls.settings import log_file
+
+        print_error(f"{error.strerror or error}{file}. See the log: {log_file()}.")
         return FAILURE
 
 
@@ -114,9 +113,3 @@ def _configure_logging(verbose: bool) -> None:
         handlers=handlers or [logging.NullHandler()],
     )
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
-
-
-def _log_file_name() -> str:
-    from promptls.settings import log_file
-
-    return str(log_file())

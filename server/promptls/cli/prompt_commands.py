@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from promptls.cli.command_workspace import add_workspace_arguments, request
-from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error, print_json, read_stdin
+from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error, print_json
 from promptls.util.text.display import plural
 
 
@@ -29,18 +29,12 @@ def add_prompt_parser(commands: Any) -> None:
         "--argument", action="append", default=[], metavar="NAME=TEXT", help="argument of the recipe; repeatable"
     )
     parser.add_argument("--output", default="text", help="text or messages (default: text)")
-    parser.add_argument(
-        "--explain",
-        action="store_true",
-        help="also print to stderr how the prompt was made: question type, tokens by section, omitted items, "
-        "recommended model parameters",
-    )
     add_workspace_arguments(parser)
     parser.set_defaults(run=_prompt)
 
 
 def _prompt(options: argparse.Namespace) -> int:
-    message = read_stdin() if options.message == "-" else options.message
+    message = sys.stdin.read() if options.message == "-" else options.message
     budget = {"tokens": options.budget, "model": options.model, "counter": options.counter, "fill": options.fill}
     params: dict[str, Any] = {
         "message": message,
@@ -60,13 +54,11 @@ def _prompt(options: argparse.Namespace) -> int:
             messages = result.get("messages")
             print(json.dumps(messages, indent=2, ensure_ascii=False) if messages else result["prompt"], flush=True)
             print("\n".join(_summary(result)), file=sys.stderr)
-        if options.explain:
-            print("\n".join(_explanation(result)), file=sys.stderr)
     return SUCCESS
 
 
 def _summary(result: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines about budget, items, mentions that are not included, trace and warnings."""
+    """Yield the lines about budget, items, mentions that are not included, trace and warnings; `--json` has the rest."""
     tokens = result["tokens"]
     yield f"{tokens['used']:,} of {tokens['budget']:,} tokens ({tokens['counter']})"
     for item in result["items"]:
@@ -80,23 +72,6 @@ def _summary(result: dict[str, Any]) -> Iterator[str]:
     yield result["trace"]["line"]
     for warning in result["warnings"]:
         yield f"warning: {warning}"
-
-
-def _explanation(result: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of `--explain`."""
-    intent, hints = result["intent"], result["modelHints"]
-    yield f"question type: {', '.join(intent['types']) or 'general'} (action: {intent['action']})"
-    yield "tokens by section:"
-    for name, count in result["tokens"]["sections"].items():
-        yield f"  {count:>6,}  {name}"
-    if result["omitted"]:
-        yield "omitted items:"
-    for item in result["omitted"]:
-        yield f"  {item['tokens']:>6,}  {item['uri']}:{_lines(item['range'])}: {item['reason']}"
-    temperature = "model default" if hints["temperature"] is None else hints["temperature"]
-    yield f"recommended temperature: {temperature}"
-    yield f"recommended maximum of output tokens: {hints['maxTokens']:,}"
-    yield f"techniques: {', '.join(hints['practices'])}"
 
 
 def _lines(span: dict[str, Any]) -> str:
@@ -156,7 +131,7 @@ def add_verify_parser(commands: Any) -> None:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    answer = read_stdin() if options.answer == "-" else _read(options.answer)
+    answer = sys.stdin.read() if options.answer == "-" else _read(options.answer)
     params = {"answer": answer, "items": _items(options.prompt)}
     with request(options, "promptls/verifyCitations", params) as result:
         invalid = [c for c in result["citations"] if c["status"] != "ok" or c.get("missing")]

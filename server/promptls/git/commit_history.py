@@ -66,9 +66,7 @@ class CommitLog(Struct, frozen=True):
     complete: bool = True  # False: git was stopped before the end
 
 
-def read_commits(
-    folder: str, max_commits: int = MAX_COMMITS, timeout_s: float = TIMEOUT_S, token: CancelToken | None = None
-) -> CommitLog | Problem:
+def read_commits(folder: str, token: CancelToken | None = None) -> CommitLog | Problem:
     """Read the latest commits that changed a file in `folder`, without merges.
 
     Only renames without a change are detected: others would require git to read file contents.
@@ -77,7 +75,7 @@ def read_commits(
         folder,
         "log",
         "-z",
-        f"--max-count={max_commits}",
+        f"--max-count={MAX_COMMITS}",
         "--no-merges",
         "--name-status",
         "--find-renames=100%",
@@ -94,7 +92,7 @@ def read_commits(
         "HEAD",
         "--",
         ".",
-        timeout_s=timeout_s,
+        timeout_s=TIMEOUT_S,
         max_bytes=MAX_LOG_BYTES,
         token=token,
     )
@@ -282,9 +280,7 @@ def exponential_decay(age_s: float, half_life_days: float) -> float:
     return math.pow(2.0, -min(1000.0, max(0.0, age_s) / DAY_S / half_life_days))
 
 
-def authors(
-    histories: Sequence[History], paths: Sequence[str], now: float, half_life_days: float = AUTHORSHIP_HALF_LIFE_DAYS
-) -> tuple[Author, ...]:
+def authors(histories: Sequence[History], paths: Sequence[str], now: float) -> tuple[Author, ...]:
     """Return the authors of files (absolute paths), by decreasing weight, without bots.
 
     A change weighs 2^(-age / half-life), times BULK_COMMIT_FILES / files for a larger commit.
@@ -300,7 +296,7 @@ def authors(
                 continue
             changed = sum(name in names for name in history.changed_files[index])
             commit_weight = changed * min(1.0, BULK_COMMIT_FILES / max(1, commit.file_count))
-            weight[commit.author] += commit_weight * exponential_decay(now - commit.time, half_life_days)
+            weight[commit.author] += commit_weight * exponential_decay(now - commit.time, AUTHORSHIP_HALF_LIFE_DAYS)
             count[commit.author] += changed
             last_change[commit.author] = max(last_change.get(commit.author, 0), commit.time)
     people = [Author(name, round(weight[name], 6), count[name], last_change[name]) for name in count]
@@ -316,7 +312,7 @@ def _group_by_root(histories: Sequence[History], paths: Iterable[str]) -> list[t
     return [(history, names[history.root]) for history in histories if history.root in names]
 
 
-def co_changes(history: History, name: str, min_support: int = MIN_SUPPORT, limit: int = 5) -> tuple[CoChange, ...]:
+def co_changes(history: History, name: str, limit: int = 5) -> tuple[CoChange, ...]:
     """Return the files that change together with a file (names relative to the root), strongest first.
 
     Support and confidence as in association rules (Agrawal et al. 1993), without bulk commits.
@@ -330,5 +326,5 @@ def co_changes(history: History, name: str, min_support: int = MIN_SUPPORT, limi
         if history.commits[i].file_count <= BULK_COMMIT_FILES
     ]
     counts = Counter(other for names in shared for other in names if other != name)
-    pairs = [CoChange(name, other, n, n / len(shared)) for other, n in counts.items() if n >= min_support]
+    pairs = [CoChange(name, other, n, n / len(shared)) for other, n in counts.items() if n >= MIN_SUPPORT]
     return tuple(sorted(pairs, key=lambda p: (-p.support * p.confidence, p.other))[:limit])

@@ -101,12 +101,7 @@ def read_blobs(
 ) -> dict[str, str | Problem] | Problem:
     """Return the text of each object id, or a problem for a binary, missing or too large object.
 
-    Args:
-        folder: Folder of the repository.
-        ids: Object ids.
-        max_bytes: Size limit of one object.
-        token: Cancels the command.
-        paths: Path of the file by object id; the text of a notebook are its cells, and the limit applies to them.
+    `paths` has the path of the file by object id: the text of a notebook are its cells, and the limit applies to them.
     """
     unique_ids = list(dict.fromkeys(ids))
     check = (
@@ -147,16 +142,16 @@ def read_blobs(
     return {id: contents.get(id, Problem("git could not read the object")) for id in unique_ids}
 
 
-def text_at_head(folder: str, name: str, max_bytes: int, token: CancelToken | None = None) -> str | Problem:
+def text_at_head(folder: str, name: str, max_bytes: int) -> str | Problem:
     """Return the text that a file below a folder has in the last commit."""
-    result = query_git(folder, "ls-tree", "-z", "HEAD", "--", f":(literal){name}", token=token)
+    result = query_git(folder, "ls-tree", "-z", "HEAD", "--", f":(literal){name}")
     if isinstance(result, Problem):
         return result
     entry = result.stdout.partition(b"\t")[0].split()
     id = entry[2].decode("ascii", "replace") if len(entry) == 3 else ""
     if not id:
         return Problem("it is not in the last commit")
-    texts = read_blobs(folder, [id], max_bytes, token, {id: name})
+    texts = read_blobs(folder, [id], max_bytes, paths={id: name})
     return texts if isinstance(texts, Problem) else texts[id]
 
 

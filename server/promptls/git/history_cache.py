@@ -15,8 +15,8 @@ from typing import Generic, Literal, TypeVar
 
 from msgspec import Struct
 
-from promptls.git.commit_history import MAX_COMMITS, History, build_history, printable_line, read_commits
-from promptls.git.runner import query_git
+from promptls.git.commit_history import History, build_history, printable_line, read_commits
+from promptls.git.runner import filter_overrides, query_git
 from promptls.index import git_head
 from promptls.model import CancelToken, Problem, SectionEntry
 
@@ -40,18 +40,11 @@ class Freshness(Struct, frozen=True):
     problem: Problem | None = None  # why the state is unknown
 
 
-def read_freshness(folder: str, token: CancelToken | None = None, timeout_s: float = TIMEOUT_S) -> Freshness:
+def read_freshness(folder: str, token: CancelToken | None = None) -> Freshness:
     """Return the freshness of the working tree below a folder; untracked files do not count."""
-    filters = query_git(
-        folder, "config", "-z", "--name-only", "--get-regexp", r"^filter\.", ok_statuses=(0, 1), token=token
-    )
-    if isinstance(filters, Problem):
-        return Freshness("unknown", problem=filters)
-    overrides: dict[str, str] = {}
-    for raw in filters.stdout.split(b"\0"):
-        name = raw.decode("utf-8", "surrogateescape")
-        if name:
-            overrides[name] = "false" if name.endswith(".required") else ""
+    overrides = filter_overrides(folder, token)
+    if isinstance(overrides, Problem):
+        return Freshness("unknown", problem=overrides)
     status = query_git(
         folder,
         "status",
@@ -63,13 +56,13 @@ def read_freshness(folder: str, token: CancelToken | None = None, timeout_s: flo
         "--no-renames",
         "--",
         ".",
-        timeout_s=timeout_s,
+        timeout_s=TIMEOUT_S,
         token=token,
         configuration=overrides,
     )
     if isinstance(status, Problem):
         return Freshness("unknown", problem=status)
-    if not status.complete or not filters.complete:
+    if not status.complete:
         return Freshness("unknown", problem=Problem("git status timed out."))
     return parse_status(status.stdout)
 
@@ -131,8 +124,7 @@ class _CacheEntry(Generic[V]):
 class HistoryCache:
     """Owner of the git state of all workspace folders. Thread-safe; call `close` at the end."""
 
-    def __init__(self, max_commits: int = MAX_COMMITS) -> None:
-        self._max_commits = max_commits
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._histories: dict[str, _CacheEntry[History]] = {}
         self._freshness: dict[str, _CacheEntry[Freshness]] = {}
@@ -180,7 +172,7 @@ class HistoryCache:
         def read() -> History:
             if not head:
                 return History(root, problem=Problem(f"{root} is not in a git repository; it has no history."))
-            log = read_commits(root, self._max_commits, token=self._token)
+            log = read_commits(root, self._token)
             if isinstance(log, Problem):
                 return History(root, head, problem=log)
             if not log.commits and not log.complete:

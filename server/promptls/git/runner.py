@@ -46,18 +46,9 @@ def query_git(
 ) -> GitResult | Problem:
     """Run a git command in a folder and return its output, or a problem.
 
-    After `timeout_s` seconds or `max_bytes` bytes git is stopped and the result is incomplete. A git that printed
-    nothing until then is marked as unresponsive.
-
-    Args:
-        folder: Working directory, in or above a work tree.
-        arguments: Command and its arguments.
-        timeout_s: Seconds before git is stopped.
-        max_bytes: Limit of the output.
-        token: Cancels the command; the result is then incomplete.
-        ok_statuses: Exit statuses that are not a failure.
-        configuration: Settings for this command only.
-        data: Input for stdin.
+    After `timeout_s` seconds or `max_bytes` bytes, or when the token is cancelled, git is stopped and the result is
+    incomplete. A git that printed nothing until then is marked as unresponsive. Exit statuses other than `ok_statuses`
+    are failures; `configuration` has settings for this command only, and `data` is its input.
     """
     git = git_program()
     if not git:
@@ -82,7 +73,6 @@ def query_git(
             max_bytes=max_bytes,
             token=token,
             data=data,
-            capture_stderr=True,
         )
     except (OSError, ValueError):  # a deleted folder, a NUL character
         return Problem(f"Cannot run git in {_printable(folder)}.")

@@ -1,5 +1,4 @@
 """Installation of the MCP server in clients: `promptls install`.
 
-`clients` is the table of clients, `client_configuration` computes and writes the change of a file, and `jsonc` edits JSON
-with comments.
+`clients` is the table of clients, and `client_configuration` computes and writes the change of a file.
 """

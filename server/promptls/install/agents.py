@@ -1,4 +1,4 @@
-"""Setup of agents in addition to the entry for the server: permission of the tools, a skill for their use, a check.
+"""Setup of agents in addition to the entry for the server: permission of the tools, and a skill for their use.
 
 A skill is a file `SKILL.md` in a folder that the client reads.  Without it, agents use grep.
 """
@@ -6,21 +6,12 @@ A skill is a file `SKILL.md` in a folder that the client reads.  Without it, age
 from __future__ import annotations
 
 import json
-import subprocess
-import tempfile
-import threading
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-
-from promptls.install import jsonc
-from promptls.install.client_configuration import Change, InstallError, read_text, resolve_path
+from promptls.install.client_configuration import Change, edit_json, read_text, resolve_path
 from promptls.install.clients import SERVER_NAME, Client
 
-CHECK_TIMEOUT_S = 20.0
-"""Seconds in which a server must list its tools; it takes a tenth of one unless the machine is overloaded."""
 MARKER = "<!-- Written by promptls install, which replaces changes. -->"
 """Line by which `--uninstall` recognizes the skill."""
 SKILL = f"""---
@@ -41,46 +32,8 @@ description: Find and read code of this workspace with the tools search_code, re
 """
 
 
-class SkillChange(Struct, frozen=True):
-    """A change of the skill: its file is written or removed."""
-
-    path: Path
-    before: str | None
-    after: str | None  # None to remove it
-    project: Path | None
-
-    @property
-    def is_empty(self) -> bool:
-        """True if the file already is as it should be."""
-        return self.before == self.after
-
-    def diff(self) -> str:
-        """Return the change as a unified diff."""
-        return Change(self.path, self.before, self.after or "").diff()
-
-    def write(self) -> Path | None:
-        """Write or remove the file; return the path of the backup, None without one.
-
-        Raises:
-            InstallError: The file cannot be written or removed, or a link leads out of the project.
-        """
-        if self.after is not None:
-            return Change(self.path, self.before, self.after, self.project).write()
-        try:
-            resolve_path(self.path, self.project).unlink()
-            self.path.parent.rmdir()
-        except OSError as error:
-            if self.path.exists():
-                raise InstallError(f"cannot remove {self.path}: {error.strerror or error}.") from None
-        return None
-
-
-def plan_skill(client: Client, project: Path | None, home: Path, install: bool) -> SkillChange | None:
-    """Return the change that writes or removes the skill; None for a client without skills.
-
-    Raises:
-        InstallError: The file cannot be read, or a link leads out of the project.
-    """
+def plan_skill(client: Client, project: Path | None, home: Path, install: bool) -> Change | None:
+    """Return the change that writes or removes the skill; None for a client without skills.  Raises InstallError."""
     if client.skills is None:
         return None
     folder = client.skills(home) if project is None else project / client.project_skills
@@ -88,7 +41,7 @@ def plan_skill(client: Client, project: Path | None, home: Path, install: bool) 
     resolve_path(path, project)
     before = read_text(path)
     own = before is not None and MARKER in before
-    return SkillChange(path, before, SKILL if install else None if own else before, project)
+    return Change(path, before, SKILL if install else None if own else before, project)
 
 
 def plan_permission(client: Client, project: Path | None, home: Path, install: bool) -> Change | None:
@@ -102,56 +55,19 @@ def plan_permission(client: Client, project: Path | None, home: Path, install: b
     path = client.permission.path(home) if project is None else project / client.permission.project_path
     resolve_path(path, project)
     before = read_text(path)
-    keys, name = client.permission.keys, client.permission.name
-    try:
-        document = jsonc.parse(before or "")
-        content: Any = document.content if document is not None else {}
-        for key in keys:
-            content = content.get(key, {}) if isinstance(content, dict) else {}
-        allowed = content if isinstance(content, list) else []
-        if install == (name in allowed):
-            after = before or ""
-        else:
-            changed = [*allowed, name] if install else [one for one in allowed if one != name]
-            after = jsonc.set_member(before or "", keys, changed)
-    except ValueError as error:
-        raise InstallError(f"{path} is not valid JSON ({error}); fix it first.") from None
-    return Change(path, before, after, project)
+    *parents, last = client.permission.keys
+    name = client.permission.name
+    if not install and name not in (before or ""):
+        return Change(path, before, before or "", project)
 
+    def edit(document: dict[str, Any]) -> None:
+        for key in parents:
+            document = document.setdefault(key, {})
+        allowed = document.setdefault(last, [])
+        if install and name not in allowed:
+            allowed.append(name)
+        elif not install and name in allowed:
+            allowed.remove(name)
 
-def check_server(command: Sequence[str]) -> tuple[str, ...]:
-    """Start a server with the command of an entry; return the names of the tools that it lists.
-
-    Raises:
-        InstallError: The command does not start, or does not list the tools in `CHECK_TIMEOUT_S`.
-    """
-    shown = " ".join(command)
-    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "promptls", "version": "1"}}
-    messages = (
-        {"id": 1, "method": "initialize", "params": client},
-        {"method": "notifications/initialized"},
-        {"id": 2, "method": "tools/list"},
-    )
-    with tempfile.TemporaryDirectory() as folder:  # not a project, so that nothing is indexed
-        words = [word.replace("${workspaceFolder}", folder) for word in command]
-        try:
-            process = subprocess.Popen(words, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        except OSError as error:
-            raise InstallError(f"cannot start {shown}: {error.strerror}. Is promptls on PATH?") from None
-        timer = threading.Timer(CHECK_TIMEOUT_S, process.kill)
-        timer.start()
-        answers = []
-        with process:
-            try:
-                assert process.stdin is not None
-                assert process.stdout is not None
-                for message in messages:
-                    process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-                process.stdin.flush()
-                answers = [json.loads(process.stdout.readline()) for _ in range(2)]
-                return tuple(tool["name"] for tool in answers[1]["result"]["tools"])
-            except (OSError, ValueError, LookupError, TypeError):
-                raise InstallError(f"{shown} does not list its tools; run it in a terminal to see why.") from None
-            finally:
-                timer.cancel()
-                process.kill()
+    shown = f"{'.'.join(client.permission.keys)}: {json.dumps(name)}"
+    return Change(path, before, edit_json(path, before or "", edit, shown), project)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,8 +12,6 @@ from msgspec import Struct
 
 SERVER_NAME = "promptls"
 """Key of the entry."""
-
-Entry = dict[str, Any]
 
 
 class Permission(Struct, frozen=True):
@@ -32,7 +30,7 @@ class Client(Struct, frozen=True):
     title: str
     path: Callable[[Path], Path]  # configuration file of the user, by the home folder
     key: str  # object or table that contains the servers
-    entry: Callable[[str, list[str]], Entry]  # by command and arguments
+    fields: Mapping[str, Any] = {}  # of the entry, besides command and arguments
     project_path: str = ""  # configuration file in a project, "" if the client has none
     format: Literal["json", "toml"] = "json"
     project_arguments: tuple[str, ...] = ()  # arguments in a project's file, after "mcp"
@@ -42,26 +40,11 @@ class Client(Struct, frozen=True):
     skills: Callable[[Path], Path] | None = None  # folder of the user's skills, None if the client has none
     project_skills: str = ""  # folder of skills in a project
 
-
-def _bare(command: str, arguments: list[str]) -> Entry:
-    return {"command": command, "args": arguments}
-
-
-def _trusted(command: str, arguments: list[str]) -> Entry:
-    return {"command": command, "args": arguments, "trust": True}
-
-
-def _required(command: str, arguments: list[str]) -> Entry:
-    """Return an entry of Codex, which otherwise starts its first turn without the tools of a server that is not ready."""
-    return {"command": command, "args": arguments, "required": True}
-
-
-def _stdio(command: str, arguments: list[str]) -> Entry:
-    return {"type": "stdio", "command": command, "args": arguments}
-
-
-def _opencode(command: str, arguments: list[str]) -> Entry:
-    return {"type": "local", "command": [command, *arguments], "enabled": True}
+    def entry(self, words: Sequence[str]) -> dict[str, Any]:
+        """Return the entry for a command."""
+        if self.name == "opencode":
+            return {"type": "local", "command": list(words), "enabled": True}
+        return {**self.fields, "command": words[0], "args": list(words[1:])}
 
 
 def _config_home(home: Path) -> Path:
@@ -98,47 +81,42 @@ def _in_folder(variable: str, default: str, name: str) -> Callable[[Path], Path]
 
 
 _WORKSPACE = ("--root", "${workspaceFolder}")
+_STDIO = {"type": "stdio"}
+# Codex otherwise starts its first turn without the tools of a server that is not ready.
 
 _CLIENTS = (
-    Client("claude-code", "Claude Code", _in_home(".claude.json"), "mcpServers", _stdio, ".mcp.json",
+    Client("claude-code", "Claude Code", _in_home(".claude.json"), "mcpServers", _STDIO, ".mcp.json",
            permission=Permission(_in_home(".claude", "settings.json"), ".claude/settings.json",
                                  ("permissions", "allow"), f"mcp__{SERVER_NAME}"),
            skills=_in_home(".claude", "skills"), project_skills=".claude/skills"),
-    Client("codex", "Codex", _in_folder("CODEX_HOME", ".codex", "config.toml"), "mcp_servers", _required,
+    Client("codex", "Codex", _in_folder("CODEX_HOME", ".codex", "config.toml"), "mcp_servers", {"required": True},
            ".codex/config.toml", "toml",
            skills=_in_folder("CODEX_HOME", ".codex", "skills"), project_skills=".codex/skills"),
-    Client("copilot-cli", "Copilot CLI", _in_home(".copilot", "mcp-config.json"), "mcpServers", _bare,
+    Client("copilot-cli", "Copilot CLI", _in_home(".copilot", "mcp-config.json"), "mcpServers", {},
            skills=_in_home(".copilot", "skills")),
-    Client("cursor", "Cursor", _in_home(".cursor", "mcp.json"), "mcpServers", _stdio, ".cursor/mcp.json",
+    Client("cursor", "Cursor", _in_home(".cursor", "mcp.json"), "mcpServers", _STDIO, ".cursor/mcp.json",
            project_arguments=_WORKSPACE),
-    Client("gemini-cli", "Gemini CLI", _in_home(".gemini", "settings.json"), "mcpServers", _trusted,
+    Client("gemini-cli", "Gemini CLI", _in_home(".gemini", "settings.json"), "mcpServers", {"trust": True},
            ".gemini/settings.json", skills=_in_home(".gemini", "skills"), project_skills=".gemini/skills"),
-    Client("opencode", "opencode", _opencode_path, "mcp", _opencode, "opencode.json",
+    Client("opencode", "opencode", _opencode_path, "mcp", {}, "opencode.json",
            skills=lambda home: _config_home(home) / "opencode" / "skills", project_skills=".opencode/skills"),
-    Client("vscode", "VS Code", _vscode_path, "servers", _stdio, ".vscode/mcp.json", project_arguments=_WORKSPACE,
+    Client("vscode", "VS Code", _vscode_path, "servers", _STDIO, ".vscode/mcp.json", project_arguments=_WORKSPACE,
            skills=_in_home(".copilot", "skills"), project_skills=".github/skills"),
-    Client("windsurf", "Windsurf", _in_home(".codeium", "windsurf", "mcp_config.json"), "mcpServers", _bare),
-    Client("zed", "Zed", _zed_path, "context_servers", _bare, ".zed/settings.json"),
+    Client("windsurf", "Windsurf", _in_home(".codeium", "windsurf", "mcp_config.json"), "mcpServers"),
+    Client("zed", "Zed", _zed_path, "context_servers", {}, ".zed/settings.json"),
 )  # fmt: skip
 
 CLIENTS: Mapping[str, Client] = {client.name: client for client in _CLIENTS}
 """All clients by name."""
 
 
-def server_command(for_project: bool) -> tuple[str, list[str]]:
-    """Return command and arguments that start the MCP server.
+def server_words(client: Client, project: Path | None) -> list[str]:
+    """Return the words of the command in the entry of a client.
 
     A project's file is shared with other machines, so it relies on PATH.  Other files name this installation, because
     clients with a window do not have the PATH of a shell.
     """
-    command, *arguments = ["promptls"] if for_project else installed_command()
-    return command, [*arguments, "mcp"]
-
-
-def server_words(client: Client, project: Path | None) -> list[str]:
-    """Return the words of the command in the entry of a client."""
-    command, arguments = server_command(project is not None)
-    return [command, *arguments, *(client.project_arguments if project is not None else ())]
+    return [*installed_command(), "mcp"] if project is None else ["promptls", "mcp", *client.project_arguments]
 
 
 def installed_command() -> list[str]:

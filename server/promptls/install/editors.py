@@ -1,4 +1,4 @@
-"""Installation of the plugins for Neovim and Emacs, and of the VS Code extension.
+"""Installation of the plugins for Neovim and Emacs.
 
 A wheel contains the files of the plugins; a source checkout has them in `editors/`.
 """
@@ -9,14 +9,12 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
-from promptls import __version__
 from promptls.install.client_configuration import BACKUP_SUFFIX, Change, InstallError, read_text
 from promptls.install.clients import installed_command
 
@@ -29,9 +27,6 @@ _BLOCK = re.compile(
     r"(?:(?<=\n)\r?\n)?^;; >>> promptls >>>[^\n]*\n(?:[^\n]*\n)*?;; <<< promptls <<<[^\n]*(?:\n|\Z)", re.M
 )
 """The lines that `promptls install emacs` has written, with the empty line before them."""
-_EXTENSION_ID = "promptls.promptls"
-_FIRST_VSCODE_WITH_MCP = (1, 101)
-"""First version of VS Code in which extensions can offer MCP servers."""
 
 
 class FolderChange(Struct, frozen=True):
@@ -50,17 +45,11 @@ class FolderChange(Struct, frozen=True):
         """Return one line for each file that is added, changed or removed."""
         names = sorted(self.before.keys() | self.after.keys())
         changed = [name for name in names if self.before.get(name) != self.after.get(name)]
-        return "\n".join(f"{self._verb(name):<8} {self.path / name}" for name in changed)
-
-    def _verb(self, name: str) -> str:
-        return "change" if name in self.before and name in self.after else "add" if name in self.after else "remove"
+        verbs = {(True, True): "change", (False, True): "add", (True, False): "remove"}
+        return "\n".join(f"{verbs[n in self.before, n in self.after]:<8} {self.path / n}" for n in changed)
 
     def write(self) -> Path | None:
-        """Replace the folder; return the path of the backup, None if the folder is new.
-
-        Raises:
-            InstallError: The folder cannot be written.
-        """
+        """Replace the folder; return the path of the backup, None if the folder is new.  Raises InstallError."""
         # Neovim loads the folders "start" and "opt" of a package, not the one that contains them.
         backup = self.path.parent.with_name(self.path.name + BACKUP_SUFFIX)
         try:
@@ -96,11 +85,7 @@ def nvim_folder(home: Path) -> Path:
 
 
 def plan_nvim(home: Path, install: bool) -> FolderChange:
-    """Return the change that installs, updates or removes the Neovim plugin.
-
-    Raises:
-        InstallError: The folder is a link, or this installation has no plugin.
-    """
+    """Return the change that installs, updates or removes the Neovim plugin.  Raises InstallError."""
     folder = nvim_folder(home)
     if folder.is_symlink():
         raise InstallError(f"{folder} is a link, which promptls did not create; remove it first.")
@@ -146,11 +131,7 @@ def emacs_init_file(home: Path) -> Path:
 
 
 def plan_emacs(home: Path, install: bool) -> Change:
-    """Return the change that adds the package to the init file of Emacs, or removes it.
-
-    Raises:
-        InstallError: The file cannot be read, or this installation has no package.
-    """
+    """Return the change that adds the package to the init file of Emacs, or removes it.  Raises InstallError."""
     path = emacs_init_file(home)
     before = read_text(path)
     text = before or ""
@@ -186,35 +167,6 @@ EDITORS: Mapping[str, Editor] = {
     "nvim": Editor("nvim", "Neovim", nvim_folder, plan_nvim),
 }
 """Editors with a plugin, by name."""
-
-
-def vscode_command(install: bool) -> list[str] | None:
-    """Return the command that installs or removes the VS Code extension; None if `code` or the package is missing.
-
-    Neither is taken from the current folder, which may be a clone of a stranger.
-    """
-    code = shutil.which("code")
-    if code is None or not Path(code).is_absolute():  # Windows searches the current folder first
-        return None
-    if not install:
-        listed = subprocess.run([code, "--list-extensions"], capture_output=True, text=True, check=False)
-        return [code, "--uninstall-extension", _EXTENSION_ID] if _EXTENSION_ID in listed.stdout.split() else None
-    package = vscode_package()
-    return [code, "--install-extension", str(package)] if package is not None else None
-
-
-def vscode_package() -> Path | None:
-    """Return the package of the extension in a source checkout."""
-    name = f"promptls-{__version__}.vsix"
-    candidates = (_CHECKOUT / "dist" / name, _CHECKOUT / "editors" / "vscode" / "promptls.vsix")
-    return next((file for file in candidates if file.is_file()), None)
-
-
-def extension_offers_mcp(code: str) -> bool:
-    """Return whether this VS Code takes the MCP server from the extension."""
-    answer = subprocess.run([code, "--version"], capture_output=True, text=True, check=False).stdout
-    version = re.match(r"(\d+)\.(\d+)", answer)
-    return version is not None and (int(version[1]), int(version[2])) >= _FIRST_VSCODE_WITH_MCP
 
 
 def _source(name: str) -> Path:

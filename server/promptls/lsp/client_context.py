@@ -42,15 +42,7 @@ async def fetch_client_context(
     token: CancelToken,
     max_age_s: float = CLIENT_CONTEXT_TTL_S,
 ) -> protocol.Context:
-    """Complete a context with the fields that the message's mentions need and the client can be asked for.
-
-    Args:
-        server: The server of the client.
-        message: The message with mentions.
-        context: The context that the client sent.
-        token: Stops parsing of a long message.
-        max_age_s: Maximum age of fields that were fetched before.
-    """
+    """Complete a context with the fields that the message's mentions need and the client can be asked for."""
     if not client_supports(server, "clientContext"):
         return context
     from promptls.mentions.registry import required_context_fields

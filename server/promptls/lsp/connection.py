@@ -225,7 +225,7 @@ class IndexingProgress:
     def _report(self) -> None:
         progress, message = self._server.work_done_progress, self._status["message"]
         if _is_busy(self._status):
-            report = lsp.WorkDoneProgressReport(message=message, percentage=_percentage(self._status))
+            report = lsp.WorkDoneProgressReport(message=message, percentage=int(100 * self._status["complete"]))
             progress.report(self._token, report)
         else:
             progress.end(self._token, lsp.WorkDoneProgressEnd(message=message))
@@ -235,10 +235,6 @@ class IndexingProgress:
 
 def _is_busy(status: Json) -> bool:
     return status["state"] in ("scanning", "indexing")
-
-
-def _percentage(status: Json) -> int:
-    return int(100 * status["complete"])
 
 
 # ---------------------------------------------------------------- configuration

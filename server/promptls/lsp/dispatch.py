@@ -90,10 +90,7 @@ async def handle_request(
         log.exception("%s failed", method)
         if is_out_of_resources(error):
             raise JsonRpcInternalError(f"{method} failed temporarily: {error.strerror}. Try again.") from None
-        raise JsonRpcInternalError(f"{method} failed unexpectedly. See the log: {_log_name()}.") from None
+        name = f"{log_file().name} (`promptls doctor` prints its folder)"
+        raise JsonRpcInternalError(f"{method} failed unexpectedly. See the log: {name}.") from None
     finally:
         server.cancel_tokens.discard(token)
-
-
-def _log_name() -> str:
-    return f"{log_file().name} (`promptls doctor` prints its folder)"

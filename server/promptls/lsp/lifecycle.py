@@ -138,17 +138,14 @@ def _update_folders(
         path = document_path(folder.uri, ())
         if is_file_path(path):
             uri = folder.uri if from_uri(folder.uri) is not None else to_uri(path)
-            server.folders[path] = Root(path, _root_name(folder.name, path), uri)
+            # Some clients send no name, others the whole path.
+            is_name = folder.name and not is_file_path(folder.name)
+            server.folders[path] = Root(path, folder.name if is_name else path.rsplit("/", 1)[-1] or path, uri)
         else:
             problem = f"Cannot open the workspace folder {folder.uri!r}: it is not a folder of this machine. "
             server.folder_problems.append(problem + "Open a folder with a file URI.")
     server.index_workspace.set_roots(server.folders.values())
     update_paths(server)
-
-
-def _root_name(name: str, path: str) -> str:
-    """Return the name of a root; some clients send no name, others the whole path."""
-    return (path.rsplit("/", 1)[-1] or path) if not name or is_file_path(name) else name
 
 
 def _open_roots(server: PromptServer, params: lsp.InitializeParams) -> None:
@@ -346,15 +343,6 @@ class SyncedWorkspace(Workspace):
         if self.get_notebook_document(notebook_uri=params.notebook_document.uri) is None:
             log.warning("ignored a change of %s, which is not open", params.notebook_document.uri)
             return
-        cells = params.change.cells
-        if cells is not None and cells.text_content:
-            opened = {cell.uri for cell in (cells.structure.did_open or ())} if cells.structure is not None else set()
-            known = [
-                change
-                for change in cells.text_content
-                if change.document.uri in opened or unquote(change.document.uri) in self.text_documents
-            ]
-            cells.text_content = known
         super().update_notebook_document(params)
 
     def _create_text_document(

@@ -7,7 +7,7 @@ differ from its file.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
@@ -141,7 +141,8 @@ def _store_notebook(server: PromptServer, uri: str, edited: bool) -> None:
     kinds = [cell.kind for cell in notebook.cells]
     languages = [language for _, _, language in contents]
     code_languages = [name for name, kind in zip(languages, kinds, strict=True) if kind == lsp.NotebookCellKind.Code]
-    names = saved.language_names or tuple(_kernel_names(to_json(notebook.metadata))) or _most_frequent(code_languages)
+    most_frequent = tuple(name for name, _ in Counter(filter(None, code_languages)).most_common(1))
+    names = saved.language_names or tuple(_kernel_names(to_json(notebook.metadata))) or most_frequent
     cells = [
         Cell("code", source, language, saved.outputs.get(cell_uri, ()))
         if kind == lsp.NotebookCellKind.Code
@@ -170,10 +171,6 @@ def _kernel_names(metadata: Any) -> Iterator[str]:
     while isinstance(metadata, dict):
         yield from kernel_names(metadata)
         metadata = metadata.get("metadata") or metadata.get("custom")
-
-
-def _most_frequent(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(name for name, _ in Counter(filter(None, names)).most_common(1))
 
 
 def _normalized(source: str) -> str:

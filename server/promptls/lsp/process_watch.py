@@ -6,7 +6,6 @@ The end of stdin is not sufficient: a process that the editor has started may ho
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import os
 import sys
@@ -19,75 +18,49 @@ POLL_S = 3.0
 
 
 def watch_process(loop: asyncio.AbstractEventLoop, pid: int, on_exit: Callable[[], None]) -> None:
-    """Call `on_exit` once on the event loop after a process has ended.
+    """Call `on_exit` once on the event loop after a process has ended; on Windows, the end of stdin is sufficient.
 
     A process that does not exist now is not watched: the client may run in another PID namespace or on another machine.
     """
-    if not 0 < pid < 2**31 or pid == os.getpid():
+    if sys.platform == "win32" or not 0 < pid < 2**31 or pid == os.getpid():
         return
 
     def report() -> None:
         log.error("The client's process %d has ended.", pid)
         on_exit()
 
-    try:
-        descriptor = _pidfd_open(pid)
-    except ProcessLookupError:
-        log.info("the client's process %d is not on this machine and is not watched", pid)
-        return
-    except OSError:  # not supported by the system
+    def poll() -> None:
         if _is_running(pid):
-            loop.call_later(POLL_S, _poll, loop, pid, report)
-        return
+            loop.call_later(POLL_S, poll)
+        else:
+            report()
 
     def readable() -> None:
         loop.remove_reader(descriptor)
         os.close(descriptor)
         report()
 
+    if not _is_running(pid):
+        log.info("the client's process %d is not on this machine and is not watched", pid)
+        return
+    try:
+        descriptor = _open_process(pid)
+    except (OSError, AttributeError):  # not supported by the system
+        poll()
+        return
     loop.add_reader(descriptor, readable)
 
 
-def _poll(loop: asyncio.AbstractEventLoop, pid: int, report: Callable[[], None]) -> None:
-    if _is_running(pid):
-        loop.call_later(POLL_S, _poll, loop, pid, report)
-    else:
-        report()
+def _open_process(pid: int) -> int:
+    """Return a descriptor that becomes readable when a process ends, as no other one reports that of a zombie."""
+    return os.pidfd_open(pid)  # type: ignore[attr-defined, unused-ignore]
 
 
-def _pidfd_open(pid: int) -> int:
-    """Return a descriptor that becomes readable when a process ends.  Raises OSError if the system has none."""
-    if sys.platform == "linux":
-        return os.pidfd_open(pid)
-    raise OSError(errno.ENOSYS, "no descriptors of processes")
-
-
-if sys.platform == "win32":
-    import ctypes
-
-    _SYNCHRONIZE = 0x0010_0000
-    _WAIT_TIMEOUT = 0x102
-    _ERROR_ACCESS_DENIED = 5
-
-    def _is_running(pid: int) -> bool:
-        """Return whether a process exists."""
-        kernel = ctypes.WinDLL("kernel32", use_last_error=True)
-        handle = kernel.OpenProcess(_SYNCHRONIZE, False, pid)
-        if not handle:
-            return ctypes.get_last_error() == _ERROR_ACCESS_DENIED
-        try:
-            return bool(kernel.WaitForSingleObject(handle, 0) == _WAIT_TIMEOUT)
-        finally:
-            kernel.CloseHandle(handle)
-
-else:
-
-    def _is_running(pid: int) -> bool:
-        """Return whether a process exists."""
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return False
-        except OSError:  # a process of another user
-            pass
-        return True
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # a process of another user
+        pass
+    return True

@@ -49,25 +49,10 @@ class DocumentAnalysis(Struct, frozen=True):
     budget: int
     counter: Counter
 
-    @property
-    def mentions(self) -> tuple[MentionOutcome, ...]:
-        """The outcomes of all mentions in document order."""
-        return self.run.mentions
-
-    @property
-    def texts(self) -> tuple[MentionOutcome, ...]:
-        """The outcomes of lookalikes: text that resembles a mention."""
-        return self.run.texts
-
-    @property
-    def used(self) -> int:
-        """Tokens of the message and its mentions, without retrieved items."""
-        return self.run.tokens_used
-
     def mention_at(self, position: protocol.Position) -> MentionOutcome | None:
         """Return the mention at a position, its end included."""
         offset = self.lines.offset(position.line, position.character)
-        outcomes = (*self.mentions, *self.texts)
+        outcomes = (*self.run.mentions, *self.run.texts)
         return next((m for m in outcomes if m.mention.start <= offset <= m.mention.end), None)
 
     def typed_mention(self) -> int | None:
@@ -80,7 +65,7 @@ class DocumentAnalysis(Struct, frozen=True):
 
     def may_be_found_later(self) -> bool:
         """Return whether a mention is not found while the index is incomplete."""
-        return any(outcome.status == "unresolved" for outcome in self.mentions) and self.context.is_partial()
+        return any(outcome.status == "unresolved" for outcome in self.run.mentions) and self.context.is_partial()
 
     def range_of(self, outcome: MentionOutcome) -> Json:
         """Return the LSP range of a mention."""

@@ -56,10 +56,8 @@ TOOLS_TTL_MS = 3_600_000
 def create_server(workspaces: Workspaces, session: str = "", *, structured: bool = False) -> Server[Any]:
     """Return the server of some workspaces with all handlers.
 
-    Args:
-        workspaces: The workspaces that the tools can use.
-        session: Name of the session of the only client, "" for several clients.
-        structured: Whether results are also returned as structured content.
+    `session` is the name of the session of the only client, "" for several clients. With `structured`, results are also
+    returned as structured content.
     """
 
     async def list_tools(ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:

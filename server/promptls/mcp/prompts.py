@@ -35,34 +35,21 @@ def built_in_prompts() -> list[types.Prompt]:
 
 
 def _prompt(recipe: Json) -> types.Prompt:
+    arguments = []
+    for one in recipe["arguments"]:
+        choices = f" One of: {', '.join(one['choices'])}." if one["choices"] else ""
+        description = one["description"] + choices
+        arguments.append(types.PromptArgument(name=one["name"], description=description, required=one["required"]))
+    if all(one.name != QUESTION for one in arguments):
+        description = "What the task is about; @src/a.py, @#name or @diff add what they name."
+        arguments.append(types.PromptArgument(name=QUESTION, description=description, required=False))
     return types.Prompt(
-        name=recipe["name"],
-        title=recipe["title"],
-        description=recipe["description"],
-        arguments=[*map(_argument, recipe["arguments"]), *_question_argument(recipe)],
+        name=recipe["name"], title=recipe["title"], description=recipe["description"], arguments=arguments
     )
-
-
-def _argument(argument: Json) -> types.PromptArgument:
-    choices = f" One of: {', '.join(argument['choices'])}." if argument["choices"] else ""
-    return types.PromptArgument(
-        name=argument["name"], description=argument["description"] + choices, required=argument["required"]
-    )
-
-
-def _question_argument(recipe: Json) -> list[types.PromptArgument]:
-    if any(argument["name"] == QUESTION for argument in recipe["arguments"]):
-        return []
-    description = "What the task is about; @src/a.py, @#name or @diff add what they name."
-    return [types.PromptArgument(name=QUESTION, description=description, required=False)]
 
 
 def get_prompt(engine: Engine, name: str, arguments: dict[str, str], token: CancelToken) -> types.GetPromptResult:
-    """Build the prompt of a recipe.
-
-    Raises:
-        InvalidParams: The recipe is unknown, or an argument is missing or invalid.
-    """
+    """Build the prompt of a recipe.  Raises InvalidParams."""
     engine.index.refresh(token)
     recipe = _find_recipe(engine, name, token)
     own = {argument["name"] for argument in recipe["arguments"]}

@@ -64,11 +64,8 @@ PROMPT_SUFFIX = ".prompt.md"
 
 
 def is_prompt_document(name: str, language: str = "", extra_languages: Collection[str] = ()) -> bool:
-    """Return whether a document is a prompt document.
+    """Return whether a document is a prompt document, by its URI or path and its LSP language ID ("" if unknown).
 
-    Args:
-        name: URI or path of the document.
-        language: LSP language ID, "" if unknown.
-        extra_languages: Language IDs that the setting `documents.languages` adds.
+    `extra_languages` are those of the setting `documents.languages`.
     """
     return language == PROMPT_LANGUAGE or language in extra_languages or name.endswith(PROMPT_SUFFIX)

@@ -20,14 +20,7 @@ class Backoff:
         threshold: int = 1,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Create a back-off without a delay.
-
-        Args:
-            initial_s: First delay.
-            max_s: Maximum delay.
-            threshold: Consecutive failures before the first delay.
-            clock: Monotonic clock.
-        """
+        """Create a back-off without a delay; `threshold` is the number of consecutive failures before the first delay."""
         self._initial_s = initial_s
         self._max_s = max_s
         self._threshold = threshold
@@ -43,10 +36,7 @@ class Backoff:
     def record(self, failed: bool, permanent: bool = False, min_delay_s: float = 0.0) -> None:
         """Record the result of an attempt.
 
-        Args:
-            failed: Whether the attempt failed.
-            permanent: Whether the failure is expected to last; the delay then starts at once.
-            min_delay_s: Minimum delay after this failure, such as a `Retry-After` header.
+        After a `permanent` failure, the delay starts at once. `min_delay_s` is, for example, a `Retry-After` header.
         """
         if not failed:
             self._failures, self._until = 0, 0.0

@@ -20,12 +20,5 @@ def length_norm(length: Any, mean_length: float, k1: float, b: float) -> Any:
 
 
 def term_score(frequency: Any, norm: Any, k1: float, weight: float | None = None) -> Any:
-    """Return the BM25 score of a term: weight · frequency · (k1 + 1) / (frequency + norm).
-
-    Args:
-        frequency: Frequency of the term in the document.
-        norm: Result of `length_norm` for the document.
-        k1: Saturation parameter.
-        weight: Weight of the term, such as its idf; None for 1.
-    """
+    """Return the BM25 score of a term: weight · frequency · (k1 + 1) / (frequency + norm); `norm` is a `length_norm`."""
     return (frequency if weight is None else weight * frequency) * (k1 + 1) / (frequency + norm)

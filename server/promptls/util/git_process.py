@@ -18,6 +18,7 @@ import re
 import signal
 import stat as modes
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -74,69 +75,51 @@ def run_git(
     max_bytes: int | None = None,
     token: CancelToken | None = None,
     data: bytes | None = None,
-    capture_stderr: bool = False,
 ) -> GitResult:
-    """Run a git command in a folder and return its output.
+    """Run a git command in a folder and return its output.  Raises OSError, or ValueError for a NUL character.
 
     On a time-out, on more than `max_bytes` of output, or when the token is cancelled, git and its child processes are
     killed and the output so far is returned.
-
-    Args:
-        git: Path of the program, see `git_program`.
-        arguments: Arguments after `SAFE_OPTIONS`.
-        folder: Working directory.
-        timeout_s: Seconds before git is stopped.
-        max_bytes: Limit of the output; None for no limit.
-        token: Cancels the command.
-        data: Input for stdin.
-        capture_stderr: Whether to keep stderr.
-
-    Raises:
-        OSError: git cannot be started.
-        ValueError: An argument contains a NUL character.
     """
-    process = subprocess.Popen(
-        [git, *SAFE_OPTIONS, *arguments],
-        cwd=folder,
-        env=safe_environment(),
-        stdin=subprocess.DEVNULL if data is None else subprocess.PIPE,  # the server's own stdin carries LSP
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE if capture_stderr else subprocess.DEVNULL,
-        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        start_new_session=True,  # for `kill_process_group`
-    )
-    stdout, stderr = bytearray(), bytearray()
-    stopped, done = threading.Event(), threading.Event()
-    deadline = time.monotonic() + timeout_s
-    watchdog = threading.Thread(target=_stop_when_due, args=(process, deadline, token, stopped, done), daemon=True)
-    pipes = []
-    if capture_stderr:
-        pipes.append(threading.Thread(target=_read_stderr, args=(process, stderr), daemon=True))
-    if data is not None:
-        pipes.append(threading.Thread(target=_write_stdin, args=(process, data), daemon=True))
-    try:
-        with process, cleanup_on_signal(lambda: kill_process_group(process)):
-            for thread in (watchdog, *pipes):
-                thread.start()
-            assert process.stdout is not None
-            while block := process.stdout.read(1 << 16):
-                stdout += block
-                if max_bytes is not None and len(stdout) > max_bytes:
-                    stopped.set()
-                    kill_process_group(process)
-                    break
-            process.wait()
-            for thread in pipes:  # the watchdog still runs: a child of git may hold the other ends of the pipes
-                thread.join()
+    # Files instead of pipes: only stdout has to be read while git runs, and the server's own stdin carries LSP.
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
+        given.write(data or b"")
+        given.seek(0)
+        process = subprocess.Popen(
+            [git, *SAFE_OPTIONS, *arguments],
+            cwd=folder,
+            env=safe_environment(),
+            stdin=given,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            start_new_session=True,  # for `kill_process_group`
+        )
+        stdout = bytearray()
+        stopped, done = threading.Event(), threading.Event()
+        deadline = time.monotonic() + timeout_s
+        watchdog = threading.Thread(target=_stop_when_due, args=(process, deadline, token, stopped, done), daemon=True)
+        try:
+            with process, cleanup_on_signal(lambda: kill_process_group(process)):
+                watchdog.start()
+                assert process.stdout is not None
+                while block := process.stdout.read(1 << 16):
+                    stdout += block
+                    if max_bytes is not None and len(stdout) > max_bytes:
+                        stopped.set()
+                        kill_process_group(process)
+                        break
+                process.wait()
+                done.set()
+                watchdog.join()
+        finally:
             done.set()
-            watchdog.join()
-    finally:
-        done.set()
-        if process.returncode is None:
-            kill_process_group(process)
-    if stopped.is_set():
-        return GitResult(bytes(stdout[:max_bytes]), complete=False)
-    return GitResult(bytes(stdout), exit_status=process.returncode, stderr=bytes(stderr))
+            if process.returncode is None:
+                kill_process_group(process)
+        if stopped.is_set():
+            return GitResult(bytes(stdout[:max_bytes]), complete=False)
+        errors.seek(0)
+        return GitResult(bytes(stdout), exit_status=process.returncode, stderr=errors.read(MAX_STDERR_BYTES))
 
 
 def _stop_when_due(
@@ -151,18 +134,6 @@ def _stop_when_due(
             stopped.set()
             kill_process_group(process)
             return
-
-
-def _read_stderr(process: subprocess.Popen[bytes], stderr: bytearray) -> None:
-    assert process.stderr is not None
-    while block := process.stderr.read(1 << 12):
-        stderr += block[: MAX_STDERR_BYTES - len(stderr)]
-
-
-def _write_stdin(process: subprocess.Popen[bytes], data: bytes) -> None:
-    assert process.stdin is not None
-    with suppress(OSError), process.stdin:  # git may exit before it has read everything
-        process.stdin.write(data)
 
 
 def kill_process_group(process: subprocess.Popen[bytes]) -> None:

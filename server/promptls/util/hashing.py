@@ -6,10 +6,5 @@ from hashlib import blake2b
 
 
 def content_hash(text: str, person: bytes = b"") -> bytes:
-    """Return the hash of a text.
-
-    Args:
-        text: Any text, lone surrogates included.
-        person: Personalization of BLAKE2b, at most 16 bytes; separates hashes of different kinds of content.
-    """
+    """Return the hash of a text; `person` separates hashes of different kinds of content."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, person=person).digest()

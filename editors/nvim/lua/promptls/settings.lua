@@ -57,7 +57,7 @@
 ---@field sendCode? boolean Include code that is part of the question. User settings only. Default: false
 
 ---@class promptls.settings.Team
----@field index? string Address of the team index: s3://, gs:// or az://, or a folder; empty: none. User settings only. Default: ""
+---@field index? string Address of the team index: s3://, or a folder; empty: none. User settings only. Default: ""
 ---@field storage? table<string, string> Options of the storage without secrets, such as region and endpoint. User settings only. Default: {}
 ---@field storageEnv? table<string, string> Secret options of the storage: option → name of the environment variable with its value. User settings only. Default: {}
 ---@field deadlineMs? integer Milliseconds after which a prompt is built without code of the team index. User settings only. Default: 300

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Protocol
 from urllib.parse import quote, unquote
 
 from promptls.api.messages.params import Context, Json
@@ -15,6 +14,8 @@ from promptls.index import (
     VIRTUAL_SCHEME,
     OpenCell,
     OpenDocument,
+    Snapshot,
+    Workspace,
     document_path,
     file_stat,
     from_cell,
@@ -27,23 +28,15 @@ from promptls.index import (
     to_uri,
 )
 from promptls.mentions.context import ClientContext, EditorDiagnostic
-from promptls.model import Root, Span
+from promptls.model import Span
 from promptls.util.mappings import PersistentMap
 
 Documents = PersistentMap[str, OpenDocument]
 """Open documents by path."""
 
 
-class OpenState(Protocol):
-    """Workspace folders and open documents: a snapshot, or the workspace itself."""
-
-    @property
-    def roots(self) -> tuple[Root, ...]:
-        """The workspace folders."""
-
-    @property
-    def documents(self) -> Documents:
-        """The open documents."""
+OpenState = Snapshot | Workspace
+"""Workspace folders and open documents."""
 
 
 def path_of_document(uri: str, state: OpenState) -> str:

@@ -6,7 +6,6 @@ protocol: fields may be added but not renamed. Results are encoded in `promptls.
 
 from __future__ import annotations
 
-import re
 from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
 import msgspec
@@ -21,8 +20,6 @@ Json = dict[str, Any]
 
 MAX_TEXT_CHARACTERS = 4_000_000
 """Maximum length of a message, query or answer in characters: about a million tokens, the context of large models."""
-MAX_REPAIRS = 32
-"""Maximum number of differently named fields of one message that are repaired; a type has fewer fields."""
 _LONG_TEXTS = ("message", "query", "text", "answer")
 
 
@@ -340,7 +337,7 @@ P = TypeVar("P", bound=Params)
 def decode(kind: type[P], data: Any) -> P:
     """Decode the params of a request.
 
-    Null stands for a missing field, `[]` for an empty object, and "5" and 5.0 for 5.
+    In invalid params, null and `[]` (how Lua encodes an empty object) stand for a missing field, and "5" and 5.0 for 5.
 
     Raises:
         InvalidParams: The params do not match the type; the error names the field.
@@ -349,7 +346,13 @@ def decode(kind: type[P], data: Any) -> P:
     try:
         params = convert(data, kind)
     except msgspec.ValidationError:
-        params = _convert_inexact(data, kind)
+        try:
+            params = convert(data, kind, strict=False)
+        except msgspec.ValidationError:
+            try:
+                params = convert(_without_empty_values(data), kind, strict=False)
+            except msgspec.ValidationError as error:
+                raise _invalid_params(error, kind) from None
     for name in _LONG_TEXTS:
         size = len(getattr(params, name, None) or "")
         if size > MAX_TEXT_CHARACTERS:
@@ -360,28 +363,22 @@ def decode(kind: type[P], data: Any) -> P:
     return params
 
 
-def _convert_inexact(data: Any, kind: type[P]) -> P:
-    """Convert params after removing what is invalid only in form.  Raises InvalidParams."""
-    for _ in range(MAX_REPAIRS):
-        try:
-            return convert(data, kind, strict=False)
-        except msgspec.ValidationError as error:
-            text, _, path = str(error).partition(" - at `")
-            field = path.rstrip("`").removeprefix("$").removeprefix(".") or _missing_field(text)
-            invalid = InvalidParams(f"{field or 'params'}: {text[:1].lower()}{text[1:]}.", field)
-            name = re.sub(r"\[.*?\]", "", field.rsplit(".", 1)[-1])
-            if text.endswith("got `null`"):
-                repaired = remove_null(data, name)
-            elif text == "Expected `object`, got `array`":
-                repaired = replace_empty_list(data, name)
-            elif text.startswith("Invalid enum value") and (valid := _valid_values(kind, field)):
-                raise InvalidParams(f"{invalid.args[0][:-1]}; valid: {', '.join(valid)}.", field, valid) from None
-            else:
-                raise invalid from None
-            if repaired == data:
-                raise invalid from None
-            data = repaired
-    raise invalid
+def _without_empty_values(data: Any) -> Any:
+    """Return JSON without null and without fields that are `[]`."""
+    if isinstance(data, dict):
+        return {key: _without_empty_values(value) for key, value in data.items() if value is not None and value != []}
+    if isinstance(data, list) and data:
+        return [_without_empty_values(one) for one in data if one is not None]
+    return {} if data == [] else data
+
+
+def _invalid_params(error: msgspec.ValidationError, kind: type[Params]) -> InvalidParams:
+    text, _, path = str(error).partition(" - at `")
+    missing = text.split("`")[1] if "missing required field" in text else ""
+    field = path.rstrip("`").removeprefix("$").removeprefix(".") or missing
+    message = f"{field or 'params'}: {text[:1].lower()}{text[1:]}"
+    valid = _valid_values(kind, field) if text.startswith("Invalid enum value") else ()
+    return InvalidParams(f"{message}; valid: {', '.join(valid)}." if valid else f"{message}.", field, valid)
 
 
 def _valid_values(kind: type[Params], field: str) -> tuple[str, ...]:
@@ -402,46 +399,9 @@ def attribute(name: str) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in name)
 
 
-def _missing_field(text: str) -> str:
-    return text.split("`")[1] if "missing required field" in text else ""
-
-
 def one_of(field: str, value: str, valid: tuple[str, ...]) -> str:
-    """Return `value` if it is one of the valid values.
-
-    Raises:
-        InvalidParams: It is not; the error lists the valid values.
-    """
+    """Return `value` if it is one of the valid values.  Raises InvalidParams."""
     if value not in valid:
         names = tuple(sorted(valid))
         raise InvalidParams(f"unknown {field} {value!r}; valid: {', '.join(names)}.", field, names)
     return value
-
-
-# ---------------------------------------------------------------- json repair
-
-
-def remove_null(data: Any, name: str) -> Any:
-    """Return JSON without the fields of this name that are null, and without null in the list of this name."""
-    if isinstance(data, dict):
-        return {
-            key: remove_null([one for one in value if one is not None] if _is_list(key, value, name) else value, name)
-            for key, value in data.items()
-            if key != name or value is not None
-        }
-    return [remove_null(one, name) for one in data] if isinstance(data, list) else data
-
-
-def _is_list(key: str, value: Any, name: str) -> bool:
-    return key == name and isinstance(value, list)
-
-
-def replace_empty_list(data: Any, name: str) -> Any:
-    """Return JSON with an empty object for the empty lists in fields of this name, or for the params themselves."""
-    if isinstance(data, dict):
-        return {
-            key: {} if key == name and value == [] else replace_empty_list(value, name) for key, value in data.items()
-        }
-    if isinstance(data, list) and data:
-        return [replace_empty_list(one, name) for one in data]
-    return {} if data == [] and not name else data

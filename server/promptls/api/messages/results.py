@@ -15,7 +15,6 @@ from promptls.model import Item, MentionOutcome, Span
 from promptls.prompt.budget import CounterStatus
 from promptls.prompt.intent import Intent
 from promptls.prompt.sanitize import redact
-from promptls.retrieval.query import Translation
 from promptls.util.cancellation import check_each
 
 _WIDE = re.compile("[\U00010000-\U0010ffff]")  # two UTF-16 units
@@ -31,10 +30,7 @@ def redact_result(result: Json, path: str = "") -> Json:
     """Redact secrets in all texts of a result, because clients may pass them to a language model.
 
     The texts of one file are redacted together: a name and its value, or the lines of a key, may be different fields.
-
-    Args:
-        result: The result.
-        path: Path of the file that the texts come from, "" if a nested object names it.
+    `path` is that of the file that the texts come from, "" if a nested object names it.
     """
     texts: dict[str, list[str]] = {}
 
@@ -159,7 +155,12 @@ def _encode_mention(outcome: MentionOutcome, to_utf16: Callable[[int], int], sna
 
 def encode_intent(intent: Intent) -> Json:
     """Encode the classification of a question."""
-    return _encode_translation(intent.query.translation) | {
+    translation, encoded = intent.query.translation, {}
+    if translation is not None:
+        confidence = round(translation.confidence, 2)
+        language, english = translation.language, translation.gloss
+        encoded = {"translation": {"language": language, "english": english, "confidence": confidence}}
+    return encoded | {
         "codebase": intent.about_codebase,
         "categories": [
             {"name": c.name, "confidence": c.confidence, "matched": list(c.matched_words), "strong": c.has_strong_match}
@@ -175,19 +176,6 @@ def encode_intent(intent: Intent) -> Json:
         "entities": [{"name": e.name, "verified": e.verified} for e in intent.entities],
         "corrected": dict(intent.query.corrected),
         "expanded": [term for term, _ in intent.query.expanded],
-    }
-
-
-def _encode_translation(translation: Translation | None) -> Json:
-    """Encode the translation of a question in another human language."""
-    if translation is None:
-        return {}
-    return {
-        "translation": {
-            "language": translation.language,
-            "english": translation.gloss,
-            "confidence": round(translation.confidence, 2),
-        }
     }
 
 

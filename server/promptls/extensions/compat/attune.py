@@ -1,10 +1,6 @@
 """The pipeline of attune: word-set overlap, a keyword gate before similarity, passages between sentinels.
 
-`join_context`, `join_context_numbered` and `build_augmented_prompt` are attune's public functions, byte for byte:
-
-    context = join_context_numbered([RetrievalHit(RetrievalEntry("docs/a.md", text))])
-    prompt = build_augmented_prompt("how are sessions stored?", context, "citation")
-
+`join_context` joins passages as attune does, byte for byte.
 One thing is added: the content or header of a passage cannot close the passage or forge a header.
 """
 
@@ -13,14 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence, Set
 from functools import lru_cache
-from typing import Any, Protocol
-
-from msgspec import Struct
 
 from promptls.extensions.compat import safe_markdown
 from promptls.extensions.compat.safe_markdown import block_quote
 from promptls.index import find_words, split_identifier, stem
-from promptls.prompt.layouts import VARIANTS, Chat, MessageParts, PromptContent, variant_text
+from promptls.prompt.layouts import Chat, MessageParts, PromptContent, variant_text
 from promptls.prompt.profile import ProfileHooks, read_profile
 from promptls.prompt.rendering.renderer import SEPARATOR, Renderer
 from promptls.prompt.scoring import (
@@ -56,11 +49,6 @@ def stems(text: str) -> frozenset[str]:
 def overlap(query: Set[str], path: Set[str], summary: Set[str], text: Set[str]) -> float:
     """Score of shared words: 2 each with the path (at most 3 words), 1.5 with the summary, 1 with the text."""
     return 2 * min(3, len(query & path)) + 1.5 * len(query & summary) + len(query & text)
-
-
-def confidence(top: float, minimum: float = MIN_HIT_SCORE) -> float:
-    """Confidence in the best hit: min(top/(2·minimum), 1)."""
-    return min(top / (2 * minimum), 1.0)
 
 
 def overlap_formula(items: Sequence[RetrievedItem], query: ScoringQuery, corpus: CorpusStatistics) -> list[ScoredItem]:
@@ -103,40 +91,6 @@ _SENTINEL = re.compile(r"<(?=\s*(?:/\s*)?passage\b)", re.IGNORECASE)
 _FORGED_HEADER = re.compile(r"^\[(?=(?:P\d+\]|source:))", re.MULTILINE)
 
 
-class RetrievedDocument(Protocol):
-    """A document that a retriever can return."""
-
-    @property
-    def path(self) -> str:
-        """Path of the document."""
-
-    @property
-    def content(self) -> str:
-        """Text of the document."""
-
-
-class DocumentHit(Protocol):
-    """A result of a retriever: any object with an `entry`."""
-
-    @property
-    def entry(self) -> RetrievedDocument:
-        """The retrieved document."""
-
-
-class RetrievalEntry(Struct, frozen=True):
-    """A document, for callers without a class for documents."""
-
-    path: str
-    content: str
-
-
-class RetrievalHit(Struct, frozen=True):
-    """A retrieved document."""
-
-    entry: RetrievalEntry
-    score: float = 0.0
-
-
 def escape_passage(text: str) -> str:
     """Escape everything that looks like a sentinel or, at the start of a line, like the header of a passage."""
     return _FORGED_HEADER.sub("&#91;", _SENTINEL.sub("&lt;", text))
@@ -153,32 +107,18 @@ def _passage_body(source: str, content: str, citation: str) -> str:
     return f"{header}\n{escape_passage(content)}"
 
 
-def join_context(hits: Iterable[DocumentHit], corpus: Any = None, max_chars: int = DEFAULT_MAX_CONTEXT_CHARS) -> str:
-    """Join hits to passages headed "[source: path]", separated by a blank line; "" without hits.
-
-    Content is stripped.  The first passage that does not fit is the last one; it is cut if more than 41
-    characters are left, else left out.
-
-    Args:
-        hits: Retrieved documents, best first.
-        corpus: Not used.
-        max_chars: Maximum length of the result.
-    """
-    return _join_passages((_passage_body(hit.entry.path, hit.entry.content.strip(), "") for hit in hits), max_chars)
-
-
-def join_context_numbered(
-    hits: Iterable[DocumentHit], corpus: Any = None, max_chars: int = DEFAULT_MAX_CONTEXT_CHARS
+def join_context(
+    documents: Iterable[tuple[str, str]], numbered: bool = False, max_chars: int = DEFAULT_MAX_CONTEXT_CHARS
 ) -> str:
-    """Join hits as `join_context` does, with the citation labels [P1], [P2], …."""
-    bodies = (_passage_body(hit.entry.path, hit.entry.content.strip(), f"P{i}") for i, hit in enumerate(hits, 1))
-    return _join_passages(bodies, max_chars)
+    """Join documents, given as (path, content), best first, to passages separated by a blank line.
 
-
-def _join_passages(bodies: Iterable[str], max_chars: int) -> str:
+    Content is stripped.  The first passage that does not fit is the last one; it is cut if more than 41 characters are
+    left, else left out.  With `numbered`, the headers have the citation labels [P1], [P2], ….
+    """
     passages: list[str] = []
     left = max_chars
-    for body in bodies:
+    for number, (path, content) in enumerate(documents, 1):
+        body = _passage_body(path, content.strip(), f"P{number}" if numbered else "")
         room = left - 2 if passages else left
         if SENTINEL_CHARACTERS + len(body) > room:
             if room > SENTINEL_CHARACTERS + MIN_CUT_CHARACTERS:
@@ -187,22 +127,6 @@ def _join_passages(bodies: Iterable[str], max_chars: int) -> str:
         passages.append(f"{OPEN}\n{body}\n{CLOSE}")
         left = room - SENTINEL_CHARACTERS - len(body)
     return "\n\n".join(passages)
-
-
-def build_augmented_prompt(query: str, context: str, variant: str = "baseline") -> str:
-    """Build the prompt: context, request and instruction under three headings; query and context are stripped.
-
-    Raises:
-        ValueError: The query is blank, or the variant is unknown; the message lists the valid variants, sorted.
-    """
-    if not query or not query.strip():
-        raise ValueError("query must be a non-empty string")
-    if variant not in VARIANTS:
-        raise ValueError(f"unknown prompt variant {variant!r}; valid: {', '.join(sorted(VARIANTS))}")
-    return (
-        f"### CONTEXT\n\n{context.strip()}\n\n### USER REQUEST\n\n{query.strip()}\n\n"
-        f"### INSTRUCTION\n\n{variant_text(variant)} {CLAUSE}"
-    )
 
 
 # ---------------------------------------------------------------- layout

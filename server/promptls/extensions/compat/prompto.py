@@ -122,11 +122,11 @@ def fusion_formula(items: Sequence[RetrievedItem], query: ScoringQuery, corpus: 
     return [ScoredItem(r, total, {"fused": total}) for r, total in zip(items, totals, strict=True)]
 
 
-def term_boost(text: str, path: str, keywords: Sequence[str], maximum: float = 0.3) -> float:
-    """Return `maximum` times the share of distinct keywords in the text or the path."""
+def term_boost(text: str, path: str, keywords: Sequence[str]) -> float:
+    """Return 0.3 times the share of distinct keywords in the text or the path."""
     distinct = dict.fromkeys(keywords)
     haystack = f"{text}\n{path}".lower()
-    return maximum * sum(term in haystack for term in distinct) / len(distinct) if distinct else 0.0
+    return 0.3 * sum(term in haystack for term in distinct) / len(distinct) if distinct else 0.0
 
 
 _ERRORS = re.compile(r"error|catch|throw|validate", re.I)

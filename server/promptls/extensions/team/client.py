@@ -14,11 +14,9 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
 from promptls.extensions.team.reader_connection import TIMEOUT_S, ReaderConnection
 from promptls.extensions.team.reader_messages import (
-    ChunkHit,
     Exclusion,
     Failure,
     FileContentResult,
@@ -33,7 +31,7 @@ from promptls.extensions.team.reader_messages import (
     SearchIndex,
 )
 from promptls.extensions.team.schema import RepositoryState
-from promptls.extensions.team.storage import Storage, open_storage
+from promptls.extensions.team.storage import open_storage
 from promptls.extensions.team.team_config import public_address
 from promptls.index import StoreIdentity
 from promptls.model import Problem, Span
@@ -64,6 +62,9 @@ MAX_LISTED_REPOSITORIES = 4
 """Repositories whose names of files and definitions are kept for completion."""
 
 
+_UNOPENED = IndexOpened(0, StoreIdentity("", 0, 0, 0), (), 0, 0)
+
+
 class TeamClient:
     """The team index of the user's settings. Thread-safe."""
 
@@ -75,10 +76,7 @@ class TeamClient:
     ) -> None:
         """Prepare the connection; nothing is started before the first use.
 
-        Args:
-            settings: Settings with an address.
-            identity: Returns the identity of this installation's rows, given the dimension of the vectors.
-            environment: Environment variables with secrets.
+        `identity` returns the identity of this installation's rows, given the dimension of the vectors.
         """
         self.weights = team_weights()  # an evaluation replaces them by held-out ones
         self._settings = settings
@@ -89,12 +87,8 @@ class TeamClient:
         self._names: GenerationalCache[tuple[str, int], Mapping[str, tuple[str, ...]]] = GenerationalCache(
             MAX_LISTED_REPOSITORIES, lambda key: 1
         )
-        self._exclusions: GenerationalCache[tuple[Any, ...], tuple[Exclusion, ...]] = GenerationalCache(
-            MAX_LISTED_REPOSITORIES, lambda key: 1
-        )
         storage = open_storage(settings.index, settings.storage, settings.storage_env, environment)
-        self._connection = ReaderConnection(storage, self._on_opened) if isinstance(storage, Storage) else None
-        self._problem = "" if isinstance(storage, Storage) else storage.message
+        self._connection = ReaderConnection(storage, self._on_opened)
 
     @property
     def share(self) -> float:
@@ -103,35 +97,31 @@ class TeamClient:
 
     def warm(self) -> None:
         """Open the index in the background and read what the first search needs."""
-        if self._connection is not None and self._opened is None:
+        if self._opened is None:
             self._connection.submit(OpenIndex("", {}, warm=True), TIMEOUT_S)
 
     def wait_until_open(self, timeout_s: float) -> bool:
         """Wait until the index is open or cannot be opened; for commands that serve one request."""
-        if self._connection is None:
-            return False
         pending = self._connection.submit(OpenIndex("", {}, warm=True), timeout_s)
         return isinstance(self._wait(pending, time.monotonic() + timeout_s), IndexOpened)
 
     def close(self) -> None:
         """Stop the reader process."""
-        if self._connection is not None:
-            self._connection.close()
+        self._connection.close()
 
     def status(self) -> dict[str, Any]:
         """Return the state for `promptls/status`."""
-        problem = self._problem or (self._connection.problem if self._connection is not None else "")
-        opened = self._opened
-        state = "failed" if problem else "ready" if opened is not None else "closed"
+        problem, opened = self._connection.problem, self._opened or _UNOPENED
+        state = "failed" if problem else "ready" if opened.version else "closed"
         return {
             "index": self._settings.index,
             "state": state,
-            "version": opened.version if opened is not None else 0,
-            "repositories": len(opened.repositories) if opened is not None else 0,
-            "chunks": opened.chunks if opened is not None else 0,
-            "unindexed": opened.unindexed if opened is not None else 0,
+            "version": opened.version,
+            "repositories": len(opened.repositories),
+            "chunks": opened.chunks,
+            "unindexed": opened.unindexed,
             "age": max(map(_repository, self._states()), key=lambda r: r.committed_at).age() if self._states() else "",
-            "model": opened.identity.model if opened is not None else "",
+            "model": opened.identity.model,
             "message": problem or self._warning,
         }
 
@@ -171,7 +161,7 @@ class TeamClient:
 
     def files(self, repository: str) -> Mapping[str, tuple[str, ...]] | Problem:
         """Return the names of definitions in each file of a repository."""
-        key = repository, self._opened.version if self._opened is not None else 0
+        key = repository, (self._opened or _UNOPENED).version
         if (known := self._names.get(key)) is not None:
             return known
         response = self._wait(self._submit(ListFiles(repository)), time.monotonic() + self._limit_s)
@@ -197,10 +187,6 @@ class TeamClient:
         return self._settings.deadline_ms / 1000
 
     def _submit(self, request: ReaderRequest) -> Future[ReaderResponse]:
-        if self._connection is None:
-            failed: Future[ReaderResponse] = Future()
-            failed.set_result(Failure(self._problem))
-            return failed
         # An index that is being opened is opened in any case, so that a later request finds it ready.
         timeout_s = TIMEOUT_S if isinstance(request, OpenIndex) else self._limit_s
         return self._connection.submit(request, timeout_s)
@@ -220,7 +206,7 @@ class TeamClient:
         if repository:
             yield self._request(query, embed, (), (repository,))
             return
-        excluded = self._excluded(tuple(roots))
+        excluded = open_repositories(roots, self._states())
         yield self._request(query, embed, excluded, ())
         is_open = {exclusion.repository for exclusion in excluded if not exclusion.folder}
         closed = [state.name for state in self._states() if state.name not in is_open]
@@ -241,47 +227,32 @@ class TeamClient:
         if len(failed) == len(searches):
             return TeamAnswer(problem=_problem_of(failed[0]))
         named = {name for request, _ in searches[1:] for name in request.repositories}
+        states = {state.name: state for state in self._states()}
         merged: dict[tuple[str, str, Span, str], TeamHit] = {}
         for found in (hit for _, response in searches if isinstance(response, Hits) for hit in response.hits):
-            if (hit := self._hit(found)) is not None:
+            if (state := states.get(found.repository)) is not None:
                 key = found.repository, found.path, found.span, found.symbol
-                merged[key] = replace(hit, is_named=found.repository in named)
+                fields = (found.path, found.span, found.kind, found.symbol, found.text, found.similarity, found.keyword)
+                merged[key] = TeamHit(_repository(state), *fields, is_named=found.repository in named)
         problem = INCOMPLETE if failed else self._warning
-        chunks = self._opened.chunks if self._opened is not None else 0
-        return TeamAnswer(tuple(score_hits(query, list(merged.values()), self.weights)), problem, chunks)
-
-    def _excluded(self, roots: tuple[str, ...]) -> tuple[Exclusion, ...]:
-        key = (roots, self._opened.version if self._opened is not None else 0)
-        known = self._exclusions.get(key)
-        if known is None:
-            known = open_repositories(roots, self._states())
-            self._exclusions.put(key, known)
-        return known
+        hits = tuple(score_hits(query, list(merged.values()), self.weights))
+        return TeamAnswer(hits, problem, (self._opened or _UNOPENED).chunks)
 
     def _states(self) -> tuple[RepositoryState, ...]:
-        return self._opened.repositories if self._opened is not None else ()
-
-    def _hit(self, found: ChunkHit) -> TeamHit | None:
-        state = next((state for state in self._states() if state.name == found.repository), None)
-        if state is None:
-            return None
-        fields = (found.path, found.span, found.kind, found.symbol, found.text, found.similarity, found.keyword)
-        return TeamHit(_repository(state), *fields)
+        return (self._opened or _UNOPENED).repositories
 
     def _on_opened(self, opened: IndexOpened) -> None:
         """Compare the index with this installation: vectors of another model and other terms cannot be searched."""
         own = self._identity(opened.identity.dimension)
         self._use_vectors = opened.identity.model == own.model
         self._use_terms = opened.identity.terms == own.terms
-        self._warning = ""
-        if not self._use_terms:
-            self._warning = "The team index was built by another version of promptls; words are not searched."
-        if not self._use_vectors:
-            self._warning = (
-                f"The team index has vectors of another model ({opened.identity.model}); only words are searched."
-            )
-        if not self._use_vectors and not self._use_terms:
-            self._warning = "The team index was built by another version of promptls with another model; rebuild it."
+        if self._use_vectors:
+            other = "" if self._use_terms else "was built by another version of promptls; words are not searched."
+        elif self._use_terms:
+            other = f"has vectors of another model ({opened.identity.model}); only words are searched."
+        else:
+            other = "was built by another version of promptls with another model; rebuild it."
+        self._warning = f"The team index {other}" if other else ""
         self._opened = opened
 
 

@@ -30,41 +30,32 @@ def add_parser(commands: Any) -> None:
     team = commands.add_parser("team", help="build and update the index of many repositories on shared storage")
     subcommands = team.add_subparsers(required=True, metavar="COMMAND")
     for name, run, text in (
-        ("build", _build, "rebuild the index of all repositories"),
-        ("update", _update, "index the repositories that have changed"),
+        ("build", _write, "rebuild the index of all repositories"),
+        ("update", _write, "index the repositories that have changed"),
         ("status", _status, "print the repositories, their commits and their age"),
     ):
         parser = subcommands.add_parser(name, help=text)
         parser.add_argument("config", metavar="CONFIG.toml", type=Path, help="storage and repositories")
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
-        parser.set_defaults(run=run)
+        parser.set_defaults(run=run, name=name)
 
 
-def _build(options: argparse.Namespace) -> int:
-    return _write(options, "build")
-
-
-def _update(options: argparse.Namespace) -> int:
-    return _write(options, "update")
-
-
-def _write(options: argparse.Namespace, name: str) -> int:
+def _write(options: argparse.Namespace) -> int:
     """Run a command that writes the index, and print its report."""
     if not _has_packages():
         return FAILURE
-    from promptls.extensions.team import write_index as commands
+    from promptls.extensions.team import write_index
     from promptls.extensions.team.storage import storage_problem
-    from promptls.extensions.team.table import ConcurrentChange
-    from promptls.index import ModelUnavailable
+    from promptls.extensions.team.table import TeamError
     from promptls.settings import cache_directory, user_settings
 
     config = _config(options.config)
-    run = commands.build if name == "build" else commands.update
+    run = write_index.build if options.name == "build" else write_index.update
     cache = cache_directory(user_settings()[0]) / "team"
     try:
-        with _progress(name) as on_progress:
+        with _progress(options.name) as on_progress:
             report = run(config, str(cache), on_progress)
-    except (commands.TeamError, ConcurrentChange, ModelUnavailable) as error:
+    except TeamError as error:
         print_error(str(error))
         return FAILURE
     except OSError as error:
@@ -82,34 +73,41 @@ def _write(options: argparse.Namespace, name: str) -> int:
 
 
 def _status(options: argparse.Namespace) -> int:
+    """Print the state of the published version."""
     if not _has_packages():
         return FAILURE
     import msgspec
 
+    from promptls.extensions.team import indices
     from promptls.extensions.team.storage import storage_problem
-    from promptls.extensions.team.team_status import read_status
+    from promptls.extensions.team.table import identity_of, open_table, published_version, states_of
 
-    config = _config(options.config)
+    storage = _config(options.config).storage
     try:
-        status = read_status(config.storage)
+        table = open_table(storage)
+        version = published_version(table) if table is not None else 0
+        table = open_table(storage, version) if version else None
+        states = sorted(states_of(table).values(), key=lambda state: state.name) if table is not None else []
     except (OSError, ValueError) as error:
-        print_error(storage_problem(error, config.storage))
+        print_error(storage_problem(error, storage))
         return FAILURE
-    if status is None:
-        print_error(f"There is no team index in {config.storage.uri}; run `promptls team build`.")
+    if table is None:
+        print_error(f"There is no team index in {storage.uri}; run `promptls team build`.")
         return FAILURE
+    identity, unindexed = identity_of(table), indices.unindexed_rows(table)
+    size = sum(file.file_size_bytes or 0 for fragment in table.get_fragments() for file in fragment.data_files())
     if options.json:
-        print_json(msgspec.to_builtins(status))
+        state = {"uri": storage.uri, "version": version, "identity": identity, "repositories": states}
+        print_json(msgspec.to_builtins({**state, "unindexedRows": unindexed, "bytes": size}))
         return SUCCESS
-    chunks = sum(state.chunks for state in status.repositories)
-    lines = sum(state.lines for state in status.repositories)
-    model = status.identity.model if status.identity is not None else "unknown"
-    print(f"{status.uri}: version {status.version}, {plural(len(status.repositories), 'repository', 'repositories')}")
-    print(f"  {plural(lines, 'line')}, {plural(chunks, 'chunk')}, {status.bytes / 1e6:,.1f} MB, model {model}")
-    print(f"  rows without index: {', '.join(f'{n} {c:,}' for n, c in status.unindexed_rows.items()) or 'none'}")
-    for state in status.repositories:
-        age = f"indexed {_days(state.indexed_at)}, commit of {_days(state.committed_at)}"
-        print(f"  {state.name}@{state.commit[:10]}: {plural(state.files, 'file')}, {age}")
+    chunks = sum(state.chunks for state in states)
+    model = identity.model if identity is not None else "unknown"
+    print(f"{storage.uri}: version {version}, {plural(len(states), 'repository', 'repositories')}")
+    print(f"  {plural(chunks, 'chunk')}, {size / 1e6:,.1f} MB, model {model}")
+    print(f"  rows without index: {', '.join(f'{n} {c:,}' for n, c in unindexed.items()) or 'none'}")
+    for one in states:
+        age = f"indexed {_days(one.indexed_at)}, commit of {_days(one.committed_at)}"
+        print(f"  {one.name}@{one.commit[:10]}: {plural(one.files, 'file')}, {age}")
     return SUCCESS
 
 
@@ -121,11 +119,7 @@ def _has_packages() -> bool:
 
 
 def _config(file: Path) -> TeamConfig:
-    """Read the configuration.
-
-    Raises:
-        UsageError: It is invalid.
-    """
+    """Read the configuration.  Raises UsageError: it is invalid."""
     from promptls.extensions.team.team_config import read_config
     from promptls.model import Problem
 
@@ -155,15 +149,13 @@ def _progress(name: str) -> Iterator[Callable[[int, int, str], None]]:
 def _print_report(report: Report) -> None:
     states = report.repositories
     for state in states[:MAX_LISTED]:
-        size = f"{plural(state.files, 'file')}, {plural(state.lines, 'line')}, {plural(state.chunks, 'chunk')}"
-        print(f"{state.name}@{state.commit[:10]}: {size}")
+        print(f"{state.name}@{state.commit[:10]}: {plural(state.files, 'file')}, {plural(state.chunks, 'chunk')}")
     if len(states) > MAX_LISTED:
         print(f"and {len(states) - MAX_LISTED} more")
     for name in report.removed:
         print(f"{name}: removed")
     done = f"{len(states):,} indexed, {report.unchanged:,} unchanged, {len(report.removed):,} removed"
-    print(f"{done}; {plural(report.changed_files, 'changed file')}, {plural(report.embedded, 'chunk')} embedded")
-    print(", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in report.seconds.items()))
+    print(f"{done}; {plural(report.embedded, 'chunk')} embedded in {report.seconds:.1f} s")
     print(f"version {report.version}, {report.freed_bytes / 1e6:,.1f} MB of old versions removed")
 
 

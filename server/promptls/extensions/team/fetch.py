@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from hashlib import blake2b
 from pathlib import Path
 
 from msgspec import Struct
 
 from promptls.extensions.team.team_config import Repository, public_address
-from promptls.index import FileLimits, walk_files
 from promptls.util.git_process import git_program, kill_process_group, safe_environment
 
 FETCH_TIMEOUT_S = 1800.0
@@ -45,14 +43,8 @@ class Checkout(Struct, frozen=True):
     committed_at: float  # seconds since the epoch
 
 
-def latest_commit(repository: Repository, limits: FileLimits) -> str:
-    """Return the commit that the branch of a repository points to, without fetching it.
-
-    Raises:
-        FetchError: The repository cannot be reached, or has no such branch.
-    """
-    if is_plain_folder(repository):
-        return _listing_hash(repository.address, limits)
+def latest_commit(repository: Repository) -> str:
+    """Return the commit that the branch of a repository points to, without fetching it.  Raises FetchError."""
     reference = f"refs/heads/{repository.branch}" if repository.branch else "HEAD"
     output = _git(repository, ("ls-remote", "--", _address(repository), reference), None)
     commit = output.partition("\t")[0].strip()
@@ -61,16 +53,8 @@ def latest_commit(repository: Repository, limits: FileLimits) -> str:
     return commit
 
 
-def fetch(repository: Repository, cache: Path, limits: FileLimits) -> Checkout:
-    """Check out the latest commit of a repository in the cache folder; a folder without git is used as it is.
-
-    Raises:
-        FetchError: The repository cannot be fetched.
-    """
-    if is_plain_folder(repository):
-        files = list(walk_files(repository.address, limits))
-        newest = max((file.mtime_ns for file in files), default=0) / 1e9
-        return Checkout(repository.address, _listing_hash(repository.address, limits), newest)
+def fetch(repository: Repository, cache: Path) -> Checkout:
+    """Check out the latest commit of a repository in the cache folder.  Raises FetchError."""
     folder = cache / repository.cache_name
     try:
         return _checkout(repository, folder)
@@ -79,12 +63,6 @@ def fetch(repository: Repository, cache: Path, limits: FileLimits) -> Checkout:
             raise
         shutil.rmtree(folder, ignore_errors=True)  # a fetch that was killed may have damaged it
         return _checkout(repository, folder)
-
-
-def is_plain_folder(repository: Repository) -> bool:
-    """Return whether the address is a folder that is not a repository."""
-    path = Path(repository.address)
-    return path.is_dir() and not (path / ".git").exists() and not (path / "HEAD").is_file()
 
 
 def _checkout(repository: Repository, folder: Path) -> Checkout:
@@ -105,11 +83,6 @@ def _address(repository: Repository) -> str:
     """Return the address for git; a path as a URL, because git ignores `--depth` for paths."""
     path = Path(repository.address)
     return path.as_uri() if path.is_absolute() else repository.address
-
-
-def _listing_hash(folder: str, limits: FileLimits) -> str:
-    listing = sorted((file.name, file.size, file.mtime_ns) for file in walk_files(folder, limits))
-    return blake2b(repr(listing).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
 
 
 def _git(repository: Repository, arguments: tuple[str, ...], folder: Path | None) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import time
 from datetime import timedelta
 from typing import Any
 
 from promptls.extensions.team.schema import CHUNK
 from promptls.extensions.team.storage import Storage
-from promptls.extensions.team.table import open_table, published_version, retry
+from promptls.extensions.team.table import open_table
 
 MIN_INDEXED_VECTORS = 2_000
 """Chunks from which on there is a vector index; the vectors of fewer are read in full, about 2 MB."""
@@ -38,55 +37,30 @@ _TERMS_INDEX = {  # the terms come from our own analyzer, so nothing else may ch
 }
 
 
-def build_indices(storage: Storage) -> dict[str, float]:
-    """Compact the table and build all indices; return the seconds of each step."""
-    seconds: dict[str, float] = {}
-
-    def timed(name: str, start: float) -> None:
-        seconds[name] = time.perf_counter() - start
-
-    start = time.perf_counter()
-    compact(storage)
-    timed("compact", start)
-    start = time.perf_counter()
+def build_indices(storage: Storage) -> None:
+    """Compact the table and build all indices."""
+    open_table(storage).optimize.compact_files(target_rows_per_fragment=MAX_FRAGMENT_ROWS)
     _build_vector_index(open_table(storage))
-    timed("vector index", start)
-    start = time.perf_counter()
     _build_other_indices(storage, set())
-    timed("other indices", start)
-    return seconds
 
 
 def update_indices(storage: Storage) -> None:
     """Index new rows; the vector index gets a part with the centroids that it has, the full-text index a part, too."""
     dataset = open_table(storage)
     if len(dataset.get_fragments()) > MAX_SMALL_FRAGMENTS:
-        compact(storage)
+        dataset.optimize.compact_files(target_rows_per_fragment=MAX_FRAGMENT_ROWS)
         dataset = open_table(storage)
     names = {index.name for index in dataset.describe_indices()}
-    chunks = dataset.count_rows(f"row = '{CHUNK}'")
     _build_other_indices(storage, names)  # a build may have been killed after its commit
-    if _needs_training(dataset, names, chunks):
-        _build_vector_index(dataset)
+    if _needs_training(dataset, names):
+        _build_vector_index(open_table(storage))
+    for name in sorted(names):
+        # Without a number, Lance rewrites a full-text index, and splits large partitions of a vector index, which fails
+        # for those without a new vector (pylance 13.0). 0 adds a part.
         dataset = open_table(storage)
-    for name in sorted(_PARTED & names):
-        parts = int(dataset.stats.index_stats(name)["num_indices"])
-        _optimize(storage, [name], parts if parts > MAX_DELTAS else 0)
-    _optimize(storage, sorted(names - _PARTED))
-
-
-def _optimize(storage: Storage, names: list[str], merged: int | None = None) -> None:
-    """Add new rows to indices, and merge `merged` parts; 0 adds a part.
-
-    Without a number, Lance rewrites a full-text index, and splits large partitions of a vector index, which fails for
-    those without a new vector (pylance 13.0).
-    """
-    retry(lambda: open_table(storage).optimize.optimize_indices(index_names=names, num_indices_to_merge=merged))
-
-
-def compact(storage: Storage) -> None:
-    """Merge small fragments."""
-    retry(lambda: open_table(storage).optimize.compact_files(target_rows_per_fragment=MAX_FRAGMENT_ROWS))
+        parts = int(dataset.stats.index_stats(name)["num_indices"]) if name in _PARTED else 0
+        merged = (parts if parts > MAX_DELTAS else 0) if name in _PARTED else None
+        dataset.optimize.optimize_indices(index_names=[name], num_indices_to_merge=merged)
 
 
 def remove_old_versions(storage: Storage, keep_hours: float) -> int:
@@ -107,25 +81,19 @@ def partitions(chunks: int) -> int:
     return max(1, min(round(chunks / ROWS_PER_PARTITION), 4 * math.isqrt(chunks)))
 
 
-def is_published(dataset: Any) -> bool:
-    """Return whether readers use this version."""
-    return published_version(dataset) == int(dataset.version)
-
-
 def _build_other_indices(storage: Storage, existing: set[str]) -> None:
     """Build the full-text index and the indices for filters that do not exist yet."""
     if "terms" not in existing:
-        retry(lambda: open_table(storage).create_scalar_index("terms", "INVERTED", name="terms", **_TERMS_INDEX))
+        open_table(storage).create_scalar_index("terms", "INVERTED", name="terms", **_TERMS_INDEX)
     for column, kind in _SCALAR_INDICES:
         if column not in existing:
-            retry(lambda: open_table(storage).create_scalar_index(column, kind, name=column))  # noqa: B023 - at once
+            open_table(storage).create_scalar_index(column, kind, name=column)
 
 
-def _needs_training(dataset: Any, names: set[str], chunks: int) -> bool:
-    if chunks < MIN_INDEXED_VECTORS:
-        return False
-    if "vector" not in names:
-        return True
+def _needs_training(dataset: Any, names: set[str]) -> bool:
+    chunks = dataset.count_rows(f"row = '{CHUNK}'")
+    if chunks < MIN_INDEXED_VECTORS or "vector" not in names:
+        return bool(chunks >= MIN_INDEXED_VECTORS)
     part = dataset.stats.index_stats("vector")["indices"][0]
     return partitions(chunks) > MAX_GROWTH * int(part["num_partitions"])
 

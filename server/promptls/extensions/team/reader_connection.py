@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-import queue
 import subprocess
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import BinaryIO, cast
 
-from msgspec import MsgspecError, Struct
+from msgspec import MsgspecError
 
 from promptls.extensions.team.reader_messages import (
     Failure,
@@ -23,6 +23,7 @@ from promptls.extensions.team.reader_messages import (
 )
 from promptls.extensions.team.storage import Storage
 from promptls.index import kill_process, read_frame, spawn_process, write_frame
+from promptls.model import Problem
 from promptls.util.backoff import Backoff
 
 log = logging.getLogger(__name__)
@@ -36,40 +37,28 @@ FIRST_RETRY_S, MAX_RETRY_S = 5.0, 300.0
 """Delay after the first failure and at most; until then requests are answered with the problem."""
 
 
-class _Job(Struct, frozen=True, eq=False):
-    request: ReaderRequest
-    result: Future[ReaderResponse]
-    expires_at: float  # time.monotonic() of the end of its time limit
-
-
 class ReaderConnection:
     """Runs requests one after another in the reader process, which it starts on demand and replaces after a failure."""
 
-    def __init__(self, storage: Storage, on_opened: Callable[[IndexOpened], None]) -> None:
-        """Create a connection; nothing is started before the first request."""
-        self._storage = storage
+    def __init__(self, storage: Storage | Problem, on_opened: Callable[[IndexOpened], None]) -> None:
+        self._storage = storage if isinstance(storage, Storage) else Storage("")
+        self._closed = isinstance(storage, Problem)
+        self.problem = storage.message if isinstance(storage, Problem) else ""  # why the last request failed
         self._on_opened = on_opened
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._executor = ThreadPoolExecutor(1, "team-index")
         self._process: subprocess.Popen[bytes] | None = None
         self._backoff = Backoff(FIRST_RETRY_S, MAX_RETRY_S)
         self._opened_at = 0.0  # time.monotonic() of the last successful OpenIndex, 0 if the process is not ready
-        self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
-        self._closed = False
-        self.problem = ""  # why the last request failed
 
     def submit(self, request: ReaderRequest, timeout_s: float) -> Future[ReaderResponse]:
         """Queue a request; it is skipped if its turn comes after the time-out."""
-        job = _Job(request, Future(), time.monotonic() + timeout_s)
         with self._lock:
-            if self._closed:
-                job.result.set_result(Failure("The team index is closed."))
-                return job.result
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="team-index", daemon=True)
-                self._thread.start()
-        self._jobs.put(job)
-        return job.result
+            if not self._closed:
+                return self._executor.submit(self._serve, request, time.monotonic() + timeout_s)
+        closed: Future[ReaderResponse] = Future()
+        closed.set_result(Failure(self.problem or "The team index is closed."))
+        return closed
 
     def close(self) -> None:
         """Stop the process; running requests fail."""
@@ -77,23 +66,23 @@ class ReaderConnection:
             self._closed = True
             process = self._process
         if process is not None:
-            process.kill()
-        self._jobs.put(None)
+            process.kill()  # ends a read of its output
+        with suppress(RuntimeError):  # closed before
+            self._executor.submit(self._stop)
+        self._executor.shutdown(wait=False)
 
-    def _run(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            if time.monotonic() > job.expires_at:
-                job.result.set_result(Failure(f"The team index {self._storage.uri} is busy."))
-                continue
-            try:
-                response = self._answer(job.request)
-            except Exception as error:  # a bug must not end the thread: callers would wait for nothing
-                log.exception("a request to the team index failed")
-                response = Failure(f"Cannot read the team index {self._storage.uri}: {type(error).__name__}.")
-            job.result.set_result(response)
-            if self._opened_at and time.monotonic() - self._opened_at > REFRESH_S:
-                self._exchange(self._open_request(warm=True))
-        self._stop()
+    def _serve(self, request: ReaderRequest, expires_at: float) -> ReaderResponse:
+        if time.monotonic() > expires_at:
+            return Failure(f"The team index {self._storage.uri} is busy.")
+        try:
+            response = self._answer(request)
+        except Exception as error:
+            log.exception("a request to the team index failed")
+            response = Failure(f"Cannot read the team index {self._storage.uri}: {type(error).__name__}.")
+        if self._opened_at and time.monotonic() - self._opened_at > REFRESH_S:
+            with suppress(RuntimeError):  # closed
+                self._executor.submit(self._exchange, self._open_request(warm=True))
+        return response
 
     def _answer(self, request: ReaderRequest) -> ReaderResponse:
         """Return the response, after opening the index if necessary."""

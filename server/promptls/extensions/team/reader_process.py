@@ -7,8 +7,6 @@ server never imports LanceDB, and can kill this process if the storage does not 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import BinaryIO
 
 from promptls.extensions.team.reader_messages import (
     Failure,
@@ -20,7 +18,6 @@ from promptls.extensions.team.reader_messages import (
     OpenIndex,
     ReaderRequest,
     ReaderResponse,
-    ReadFile,
     SearchIndex,
     request_decoder,
 )
@@ -50,33 +47,21 @@ class Reader:
             return Failure(storage_problem(error, self._storage))
 
     def _handle(self, request: ReaderRequest) -> ReaderResponse:
+        changed = True
         if isinstance(request, OpenIndex):
-            return self._open(request)
+            self._storage = Storage(request.uri, request.options)
+            changed = self._table.refresh() if self._table is not None else True
         table = self._table = self._table or TeamTable(self._storage)
+        if isinstance(request, OpenIndex):
+            if request.warm and changed:
+                table.warm()
+            return IndexOpened(table.version, table.identity, table.repositories, table.chunks, table.unindexed)
         if isinstance(request, SearchIndex):
             return Hits(table.search(request))
         if isinstance(request, ListFiles):
             return FileNames(table.files(request.repository))
-        assert isinstance(request, ReadFile)
         content = table.read(request.repository, request.path)
         return FileContentResult(False) if content is None else FileContentResult(True, *content)
-
-    def _open(self, request: OpenIndex) -> IndexOpened:
-        self._storage = Storage(request.uri, request.options)
-        changed = self._table.refresh() if self._table is not None else True
-        table = self._table = self._table or TeamTable(self._storage)
-        if request.warm and changed:
-            table.warm()
-        return IndexOpened(table.version, table.identity, table.repositories, table.chunks, table.unindexed)
-
-
-def serve(requests: BinaryIO, responses: BinaryIO, handle: Callable[[ReaderRequest], ReaderResponse]) -> None:
-    """Answer requests until one of the pipes is closed."""
-    while (body := read_frame(requests)) is not None:
-        try:
-            write_frame(responses, handle(request_decoder.decode(body)))
-        except BrokenPipeError:
-            return
 
 
 def main() -> None:
@@ -87,7 +72,12 @@ def main() -> None:
     responses = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of libraries goes to the log, not into the frames
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    serve(requests, responses, Reader().handle)
+    reader = Reader()
+    while (body := read_frame(requests)) is not None:
+        try:
+            write_frame(responses, reader.handle(request_decoder.decode(body)))
+        except BrokenPipeError:
+            return
 
 
 if __name__ == "__main__":

@@ -33,7 +33,6 @@ class RepositoryState(Struct, frozen=True, omit_defaults=True):
     committed_at: float = 0.0  # seconds since the epoch
     indexed_at: float = 0.0
     files: int = 0
-    lines: int = 0
     chunks: int = 0
     settings: str = ""  # hash of what else the rows depend on: branch, include, exclude, limits
 
@@ -114,40 +113,35 @@ def chunk_table(schema: Any, repo: str, chunks: Sequence[ChunkRow], vectors: NDA
     """Return rows of chunks as a table; `vectors` is float16[chunks, dimension]."""
     import pyarrow as pa
 
-    dimension = schema.field("vector").type.list_size
-    columns = {
-        **_common(CHUNK, repo, [c.path for c in chunks], [c.key.hex() for c in chunks]),
-        "start": pa.array([c.span.start for c in chunks], pa.int32()),
-        "end": pa.array([c.span.end for c in chunks], pa.int32()),
-        "item": pa.array([encode_item(repo, c) for c in chunks], pa.binary()),
-        "terms": pa.array([c.terms for c in chunks], pa.string()),
-        "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), dimension),
-    }
-    return _table(schema, columns, len(chunks))
+    rows = [
+        {"row": CHUNK, "repo": repo, "path": c.path, "key": c.key.hex(), "start": c.span.start, "end": c.span.end,
+         "item": encode_item(repo, c), "terms": c.terms}
+        for c in chunks
+    ]  # fmt: skip
+    field = schema.field("vector")
+    column = pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), field.type.list_size)
+    table = pa.Table.from_pylist(rows, schema=schema)
+    return table.set_column(schema.get_field_index("vector"), field, column)
 
 
 def file_table(schema: Any, repo: str, files: Sequence[FileRow]) -> Any:
     """Return rows of files as a table."""
     import pyarrow as pa
 
-    columns = {
-        **_common(FILE, repo, [f.path for f in files], [f.content_hash.hex() for f in files]),
-        "text": pa.array([f.text for f in files], pa.string()),
-        "outline": pa.array([f.outline for f in files], pa.binary()),
-        "names": pa.array([f.names for f in files], pa.list_(pa.string())),
-    }
-    return _table(schema, columns, len(files))
+    rows = [
+        {"row": FILE, "repo": repo, "path": f.path, "key": f.content_hash.hex(), "text": f.text, "outline": f.outline,
+         "names": f.names}
+        for f in files
+    ]  # fmt: skip
+    return pa.Table.from_pylist(rows, schema=schema)
 
 
 def repository_table(schema: Any, state: RepositoryState) -> Any:
     """Return the row of a repository as a table."""
     import pyarrow as pa
 
-    columns = {
-        **_common(REPO, state.name, [""], [state.commit]),
-        "text": pa.array([msgspec.json.encode(state).decode()], pa.string()),
-    }
-    return _table(schema, columns, 1)
+    row = {"row": REPO, "repo": state.name, "path": "", "key": state.commit}
+    return pa.Table.from_pylist([{**row, "text": msgspec.json.encode(state).decode()}], schema=schema)
 
 
 def quoted(value: str) -> str:
@@ -158,22 +152,3 @@ def quoted(value: str) -> str:
 def any_of(column: str, values: Sequence[str]) -> str:
     """Return the filter expression for rows with one of the values."""
     return f"{column} IN ({', '.join(map(quoted, values))})"
-
-
-def _common(row: str, repo: str, paths: list[str], keys: list[str]) -> dict[str, Any]:
-    import pyarrow as pa
-
-    return {
-        "row": pa.array([row] * len(paths), pa.string()),
-        "repo": pa.array([repo] * len(paths), pa.string()),
-        "path": pa.array(paths, pa.string()),
-        "key": pa.array(keys, pa.string()),
-    }
-
-
-def _table(schema: Any, columns: dict[str, Any], rows: int) -> Any:
-    import pyarrow as pa
-
-    arrays = [columns.get(field.name) for field in schema]
-    filled = [a if a is not None else pa.nulls(rows, f.type) for a, f in zip(arrays, schema, strict=True)]
-    return pa.Table.from_arrays(filled, schema=schema)

@@ -15,21 +15,15 @@ from msgspec import Struct
 
 from promptls.model import Problem
 
-SCHEMES = ("s3", "gs", "az")
-"""Schemes of object storage; anything else is a folder."""
 TABLE = "chunks"
 """Name of the table."""
 PUBLISHED = "published"
 """Tag of the version that readers use: the last one with complete rows and indices."""
 
 _SECRET_OPTION = re.compile(r"secret|password|token|access_key|account_key|key_id|sas|credential", re.IGNORECASE)
-_REQUIRED = {
-    "s3": (("region",), ("access_key_id", "skip_signature")),
-    "gs": (("service_account", "service_account_key", "application_credentials", "skip_signature"),),
-    "az": (("account_name",), ("account_key", "sas_token", "client_secret", "skip_signature")),
-}
-"""Options of which one of each group must be set, by scheme, without their prefix."""
-_PREFIX = {"s3": "aws_", "gs": "google_", "az": "azure_storage_"}
+_REQUIRED = (("region",), ("access_key_id", "skip_signature"))
+"""Options of which one of each group must be set, without their prefix."""
+_PREFIX = "aws_"
 _GENERAL_OPTIONS = frozenset(
     {"allow_http", "connect_timeout", "timeout", "client_max_retries", "client_retry_timeout", "proxy_url"}
 )
@@ -56,34 +50,28 @@ class Storage(Struct, frozen=True):
 def open_storage(
     uri: str, options: Mapping[str, str], variables: Mapping[str, str], environment: Mapping[str, str]
 ) -> Storage | Problem:
-    """Return the storage of an address, or what its configuration lacks.
+    """Return the storage of an `s3://` address or a folder, or what its configuration lacks.
 
-    Args:
-        uri: `s3://`, `gs://` or `az://` address, or a folder.
-        options: Options without secrets, such as region and endpoint; a prefix such as `aws_` may be left out.
-        variables: Names of environment variables by option, for secrets.
-        environment: Environment variables.
+    `options` are without secrets, and their prefix `aws_` may be left out; `variables` has the names of environment
+    variables with secrets by option.
     """
     configure_libraries()
     scheme, separator, _ = uri.partition("://")
     if not separator:
         return Storage(Path(uri).expanduser().absolute().as_posix())
-    if scheme not in SCHEMES:
-        return Problem(f'Unknown storage "{scheme}://"; use s3://, gs://, az:// or a folder.')
+    if scheme != "s3":
+        return Problem(f'Unknown storage "{scheme}://"; use s3:// or a folder.')
     if secret := next((name for name in options if _SECRET_OPTION.search(name)), ""):
         return Problem(f"The storage option {secret} is a secret; name an environment variable in storage_env instead.")
     if missing := next((name for name in variables.values() if not environment.get(name)), ""):
         return Problem(f"The environment variable {missing} with a storage credential is not set.")
     values = {**options, **{option: environment[name] for option, name in variables.items()}}
-    named = {_full_name(scheme, name): value for name, value in values.items()}
-    for group in _REQUIRED[scheme]:
-        if not any(named.get(_full_name(scheme, name)) for name in group):
+    named = {_full_name(name): value for name, value in values.items()}
+    for group in _REQUIRED:
+        if not any(named.get(_full_name(name)) for name in group):
             choices = " or ".join(group)
-            return Problem(
-                f"The storage option {choices} is missing for {scheme}://; promptls queries no metadata service."
-            )
-    if scheme == "s3":
-        named.setdefault("aws_endpoint", f"https://s3.{named['aws_region']}.amazonaws.com")
+            return Problem(f"The storage option {choices} is missing for s3://; promptls queries no metadata service.")
+    named.setdefault("aws_endpoint", f"https://s3.{named['aws_region']}.amazonaws.com")
     return Storage(uri.rstrip("/"), named)
 
 
@@ -112,10 +100,9 @@ def storage_problem(error: BaseException, storage: Storage) -> str:
     return f"Cannot read the team index {storage.uri}: {reason}."
 
 
-def _full_name(scheme: str, name: str) -> str:
+def _full_name(name: str) -> str:
     name = name.lower()
-    prefix = _PREFIX[scheme]
-    return name if name in _GENERAL_OPTIONS or name.startswith(prefix) else prefix + name
+    return name if name in _GENERAL_OPTIONS or name.startswith(_PREFIX) else _PREFIX + name
 
 
 def _without_secrets(text: str, storage: Storage) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from promptls.extensions.team.indices import partitions
-from promptls.extensions.team.reader_messages import ChunkHit, Exclusion, SearchIndex
+from promptls.extensions.team.reader_messages import ChunkHit, SearchIndex
 from promptls.extensions.team.schema import (
     FILE,
     REPO,
@@ -59,11 +59,7 @@ class TeamTable:
     """One version of the table, opened for reading."""
 
     def __init__(self, storage: Storage) -> None:
-        """Open the published version.
-
-        Raises:
-            MissingIndex: There is none.
-        """
+        """Open the published version.  Raises MissingIndex: there is none."""
         self._storage = storage
         self._threads = ThreadPoolExecutor(2, "team-search")
         minimum = INDEX_CACHE_BYTES
@@ -111,7 +107,11 @@ class TeamTable:
         rows = self._rows(f"row = '{REPO}'", ["text"])["text"].to_pylist()
         self.repositories = tuple(decode_json(text.encode(), RepositoryState) for text in rows)
         self.chunks = sum(state.chunks for state in self.repositories)
-        statistics = self._table.index_stats("vector") if "vector" in self._index_names() else None
+        statistics = (
+            self._table.index_stats("vector")
+            if "vector" in {index.name for index in self._table.list_indices()}
+            else None
+        )
         self.unindexed = statistics.num_unindexed_rows if statistics is not None else self.chunks
         self._probes = max(MIN_PROBES, round(PROBE_FACTOR * math.sqrt(partitions(self.chunks))))
         return True
@@ -149,9 +149,6 @@ class TeamTable:
 
     def _rows(self, condition: str, columns: list[str]) -> Any:
         return self._table.search().where(condition).select(columns).limit(None).to_arrow()
-
-    def _index_names(self) -> set[str]:
-        return {index.name for index in self._table.list_indices()}
 
     def near(self, request: SearchIndex, exact: bool = False) -> dict[int, float]:
         """Return the similarity of the nearest chunks by row id; `exact`: of all chunks, without the index."""
@@ -215,9 +212,9 @@ def _filtered(query: Any, request: SearchIndex) -> Any:
     whole = [e.repository for e in request.excluded if not e.folder]
     if whole:
         parts.append(f"NOT ({any_of('repo', whole)})")
-    parts += [_outside(e) for e in request.excluded if e.folder]
+    parts += [
+        f"NOT (repo = {quoted(e.repository)} AND starts_with(path, {quoted(e.folder)}))"
+        for e in request.excluded
+        if e.folder
+    ]
     return query.where(" AND ".join(parts), prefilter=True) if parts else query
-
-
-def _outside(exclusion: Exclusion) -> str:
-    return f"NOT (repo = {quoted(exclusion.repository)} AND starts_with(path, {quoted(exclusion.folder)}))"

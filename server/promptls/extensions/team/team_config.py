@@ -123,7 +123,7 @@ def _repositories(entry: RepositoryEntry, folder: Path) -> list[Repository] | Pr
         return Repository(name, address, entry.branch, entry.include, entry.exclude)
 
     if entry.url:
-        return [repository(entry.name or _name_of(entry.url), entry.url)]
+        return [repository(entry.name or "/".join(public_address(entry.url).split("/")[-2:]), entry.url)]
     if entry.path:
         path = _absolute(entry.path, folder)
         return [repository(entry.name or _last_part(path), path)]
@@ -139,8 +139,3 @@ def _absolute(path: str, folder: Path) -> str:
 
 def _last_part(path: str) -> str:
     return Path(path).name.removesuffix(".git")
-
-
-def _name_of(url: str) -> str:
-    """Return the last two parts of a URL: "https://host/acme/shop.git" → "acme/shop"."""
-    return "/".join(public_address(url).split("/")[-2:])

@@ -29,7 +29,7 @@ def code_actions(
     start = analysis.lines.offset(params.range.start.line, params.range.start.character)
     end = analysis.lines.offset(params.range.end.line, params.range.end.character)
     actions: list[Json] = []
-    for outcome in (*analysis.mentions, *analysis.texts):
+    for outcome in (*analysis.run.mentions, *analysis.run.texts):
         if outcome.mention.start <= end and start <= outcome.mention.end:
             actions += _fixes(analysis, outcome)
     title = "Build the prompt"

@@ -37,7 +37,7 @@ def diagnostics(
         _published_diagnostic(analysis, outcome, published)
         if outcome.mention.start == typed or (is_partial and outcome.status == "unresolved")
         else diagnostic(analysis, outcome)
-        for outcome in (*analysis.mentions, *analysis.texts)
+        for outcome in (*analysis.run.mentions, *analysis.run.texts)
     )
     return [found for found in current if found is not None]
 

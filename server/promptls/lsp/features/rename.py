@@ -21,11 +21,7 @@ def prepare_rename(
 
 
 def rename(session: PromptDocumentSession, params: protocol.RenameParams, token: CancelToken) -> Json | None:
-    """Return the edits that replace every occurrence of a mention.
-
-    Raises:
-        InvalidParams: The new name is not a mention.
-    """
+    """Return the edits that replace every occurrence of a mention.  Raises InvalidParams."""
     analysis = session.analyze(params.text_document.uri, token)
     outcome = analysis.mention_at(params.position) if analysis is not None else None
     if analysis is None or outcome is None:
@@ -37,7 +33,7 @@ def rename(session: PromptDocumentSession, params: protocol.RenameParams, token:
     changes: Json = {}
     for document in session.documents.all():
         other = session.analyze(document.uri, token)
-        occurrences = [o for o in other.mentions if o.mention.text == outcome.mention.text] if other else []
+        occurrences = [o for o in other.run.mentions if o.mention.text == outcome.mention.text] if other else []
         if other is not None and occurrences:
             changes[document.uri] = [{"range": other.range_of(o), "newText": name} for o in occurrences]
     return {"changes": changes}

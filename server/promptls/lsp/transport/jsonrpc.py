@@ -19,7 +19,6 @@ from pygls.protocol.json_rpc import JsonRPCRequestMessage
 
 from promptls.api.messages.params import Json
 from promptls.lsp.handlers import LSP_FEATURES
-from promptls.lsp.transport.conform import InvalidMessage, conform
 
 log = logging.getLogger(__name__)
 
@@ -27,13 +26,9 @@ NOT_INITIALIZED = -32002
 INVALID_REQUEST = -32600
 PARSE_ERROR = -32700
 
-MAX_REPORTED = 100
-"""Maximum number of different fields that are logged as ignored; a client sends the same ones again and again."""
 _TEXT_SYNC = (lsp.TEXT_DOCUMENT_DID_OPEN, lsp.TEXT_DOCUMENT_DID_CHANGE, lsp.NOTEBOOK_DOCUMENT_DID_OPEN,
               lsp.NOTEBOOK_DOCUMENT_DID_CHANGE)  # fmt: skip
 """Notifications without which the server does not know the text of a document; ignored ones are shown to the user."""
-_INDEX = re.compile(r"\[\d+\]")
-
 _LONE_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
 
 
@@ -42,7 +37,7 @@ class PromptServerProtocol(LanguageServerProtocol):
 
     Params of promptls stay plain JSON: pygls converts params without a registered type into named tuples, which renames
     keys. Every request gets one response: pygls decodes messages inside `json.loads`, which loses the ID of an invalid
-    request. Inexact params are made valid by `conform`.
+    request. Capabilities that lsprotocol does not know are dropped, instead of all of `initialize`.
     """
 
     opened_uri: Callable[[str], str] = staticmethod(lambda uri: uri)
@@ -53,7 +48,6 @@ class PromptServerProtocol(LanguageServerProtocol):
     def __init__(self, server: Any, converter: Any) -> None:
         super().__init__(server, converter)
         self._client_initialized = False  # whether `initialized` was received
-        self._reported: set[tuple[str, str]] = set()  # (method, field) of what was logged as ignored
 
     def structure_message(self, data: Any) -> Any:
         """Return the message unchanged; `handle_body` decodes it."""
@@ -64,8 +58,10 @@ class PromptServerProtocol(LanguageServerProtocol):
         try:
             message = json.loads(body.decode("utf-8", "surrogatepass"), parse_constant=_reject_constant)
             if _LONE_SURROGATE.search(body):
+                # U+FFFD keeps positions; neither texts nor file names can contain lone surrogates.
+                text = json.dumps(message, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
+                repaired = json.loads(text.decode("utf-16-le", "replace"))
                 has_id = isinstance(message, dict) and "id" in message
-                repaired = _replace_lone_surrogates(message)
                 message = {**repaired, "id": message["id"]} if has_id else repaired
         except (ValueError, RecursionError) as error:
             log.info("invalid JSON in a message of %d bytes: %s", len(body), error)
@@ -113,11 +109,10 @@ class PromptServerProtocol(LanguageServerProtocol):
             structured = self._deserialize(message, method, msg_id)
         except Exception as error:
             log.warning("invalid params of %s: %s", method, error)
-            cause = f": {error}" if isinstance(error, InvalidMessage) else ""
             if is_request:
-                self._send_error(msg_id, JsonRpcInvalidParams.CODE, f"Invalid params for {method}{cause}.")
+                self._send_error(msg_id, JsonRpcInvalidParams.CODE, f"Invalid params for {method}.")
             elif method in _TEXT_SYNC:
-                text = f"promptls ignored {method}{cause}. Reopen the document to synchronize its text."
+                text = f"promptls ignored an invalid {method}. Reopen the document to synchronize its text."
                 self._server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, text))
             elif method is None and isinstance(msg_id, str | int):
                 self._handle_response(msg_id, error=lsp.ResponseError(INVALID_REQUEST, "Invalid response."))
@@ -146,12 +141,12 @@ class PromptServerProtocol(LanguageServerProtocol):
     def _execute_handler(self, msg_id: Any, handler: Any, callback: Any, *args: Any, **kwargs: Any) -> None:
         super()._execute_handler(msg_id, handler, callback, *args, **kwargs)
         future = self._request_futures.get(msg_id)
-        if future is not None and callback == self._check_handler_result:  # a notification: pygls never removes it
-            future.add_done_callback(lambda _: self._discard_future(msg_id))
 
-    def _discard_future(self, msg_id: Any) -> None:
-        """Remove a future by copying the dictionary, because pygls iterates over it while it cancels futures."""
-        self._request_futures = {key: future for key, future in self._request_futures.items() if key != msg_id}
+        def discard(done: Any) -> None:  # by copying: pygls iterates over the dictionary while it cancels futures
+            self._request_futures = {key: value for key, value in self._request_futures.items() if key != msg_id}
+
+        if future is not None and callback == self._check_handler_result:  # a notification: pygls never removes it
+            future.add_done_callback(discard)
 
     def _handle_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
         future = self._request_futures.get(msg_id)
@@ -165,8 +160,15 @@ class PromptServerProtocol(LanguageServerProtocol):
         if method is not None and msg_id is not None and (method.startswith("promptls/") or method in LSP_FEATURES):
             return JsonRPCRequestMessage(msg_id, method, "2.0", message.get("params"))
         if method in lsp.METHOD_TO_TYPES:
-            message = {**message, "params": self._conform(message.get("params"), str(method))}
-        structured = super().structure_message(message)
+            params = (message.get("params") or {}) if lsp.METHOD_TO_TYPES[method][2] is not None else None
+            message = {**message, "params": params}
+        try:
+            structured = super().structure_message(message)
+        except Exception as error:
+            if method != lsp.INITIALIZE:
+                raise
+            log.warning("ignored invalid fields of initialize: %s", error)
+            structured = super().structure_message({**message, "params": self._valid_initialize(message["params"])})
         if method == lsp.WORKSPACE_EXECUTE_COMMAND:
             structured.params.arguments = (message.get("params") or {}).get("arguments") or []
         return structured
@@ -184,17 +186,24 @@ class PromptServerProtocol(LanguageServerProtocol):
                     return {**message, "params": {**params, key: {**document, "uri": opened}}}
         return message
 
-    def _conform(self, params: Any, method: str) -> Any:
-        """Return valid params of an LSP method, and log once which fields were ignored."""
-        kind = lsp.METHOD_TO_TYPES[method][2]
-        if kind is None:
-            return None
-        valid, ignored = conform(params, kind)
-        new = [path for path in ignored if (method, _INDEX.sub("[]", path)) not in self._reported]
-        if new and len(self._reported) < MAX_REPORTED:
-            self._reported.update((method, _INDEX.sub("[]", path)) for path in new)
-            log.warning("ignored invalid fields of %s: %s", method, ", ".join(new[:MAX_REPORTED]))
-        return valid
+    def _valid_initialize(self, params: Json) -> Json:
+        """Return params of `initialize` without the capabilities that lsprotocol rejects, such as new enum values."""
+
+        def is_valid(group: str, name: str, value: Any) -> bool:
+            try:
+                self._converter.structure({group: {name: value}}, lsp.ClientCapabilities)
+            except Exception:
+                return False
+            return True
+
+        groups = {g: v for g, v in (params.get("capabilities") or {}).items() if isinstance(v, dict)}
+        capabilities = {g: {k: v for k, v in some.items() if is_valid(g, k, v)} for g, some in groups.items()}
+        folders = [f for f in params.get("workspaceFolders") or () if isinstance(f, dict) and "uri" in f]
+        return {
+            **{name: params.get(name) for name in ("processId", "rootUri", "rootPath", "initializationOptions")},
+            "capabilities": capabilities,
+            "workspaceFolders": [{"uri": str(f["uri"]), "name": str(f.get("name") or "")} for f in folders],
+        }
 
     def _send_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
         if error is None and isinstance(result, dict | list):  # already plain JSON; pygls would convert it to classes
@@ -216,15 +225,6 @@ class PromptServerProtocol(LanguageServerProtocol):
 
     def _send_error(self, msg_id: Any, code: int, text: str) -> None:
         self._send_response(msg_id, error=lsp.ResponseError(code=code, message=text))
-
-
-def _replace_lone_surrogates(value: Any) -> Any:
-    """Replace lone surrogates by U+FFFD, which keeps positions; neither texts nor file names can contain them."""
-    if isinstance(value, str):
-        return re.sub("[\ud800-\udfff]", "\ufffd", value)
-    if isinstance(value, dict):
-        return {_replace_lone_surrogates(k): _replace_lone_surrogates(v) for k, v in value.items()}
-    return [_replace_lone_surrogates(v) for v in value] if isinstance(value, list) else value
 
 
 def _reject_constant(name: str) -> None:
@@ -249,11 +249,7 @@ class GuardedWriter(StdoutWriter):
         self._loop = asyncio.get_running_loop()
 
     def write(self, data: bytes) -> None:
-        """Write bytes.
-
-        Raises:
-            BrokenPipeError: The client has closed its end of the stream.
-        """
+        """Write bytes.  Raises BrokenPipeError: the client has closed its end of the stream."""
         try:
             super().write(data)
         except (BrokenPipeError, ValueError):

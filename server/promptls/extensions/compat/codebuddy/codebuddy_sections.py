@@ -13,6 +13,7 @@ from promptls.knowledge.memory_store import MemoryEntry
 from promptls.knowledge.project import project_overview
 from promptls.model import SectionEntry
 from promptls.prompt.profile import SectionContext, SectionNotes
+from promptls.util.text.display import plural
 
 MAX_PEOPLE = 20
 """Maximum number of people in the team summary, by date of the last commit."""
@@ -41,14 +42,14 @@ def memory_list(entries: Sequence[MemoryEntry]) -> str:
     """Return entries grouped by scope, one line "- [category] title: content" each."""
     groups = []
     for scope, heading in (("user", "User memory"), ("workspace", "Project memory")):
-        lines = [f"- [{e.category.capitalize()}] {e.title}: {_indent(e.content)}" for e in entries if e.scope == scope]
+        lines = [
+            f"- [{entry.category.capitalize()}] {entry.title}: {entry.content}".replace("\n", "\n  ")
+            for entry in entries
+            if entry.scope == scope
+        ]
         if lines:
             groups.append("\n".join([f"{heading}:", *lines]))
     return "\n\n".join(groups)
-
-
-def _indent(text: str) -> str:
-    return text.replace("\n", "\n  ")
 
 
 def overview_section(section: SectionContext) -> SectionNotes:
@@ -103,7 +104,7 @@ def team_summary(history: Sequence[History]) -> tuple[SectionEntry, ...]:
         lines = [f"- {name}, last seen {_month(last[name])}" for name in people]
         notes.append(SectionEntry("Team:\n" + "\n".join(lines), "git history"))
     if strongest:
-        lines = [f"- {a} and {b}: {_count(n, 'file')}" for (a, b), n in strongest]
+        lines = [f"- {a} and {b}: {plural(n, 'file')}" for (a, b), n in strongest]
         notes.append(SectionEntry("Strongest collaborations:\n" + "\n".join(lines), "git history"))
     return tuple(notes)
 
@@ -113,7 +114,3 @@ def _month(seconds: int) -> str:
         return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m")
     except (OverflowError, OSError, ValueError):
         return "an unknown month"
-
-
-def _count(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"

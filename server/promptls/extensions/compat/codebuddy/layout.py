@@ -43,7 +43,11 @@ def codebuddy_layout(content: PromptContent, boundary: str, renderer: Renderer |
     """Layout: instructions first, context by section, code grouped by file, rules, format, question."""
     first: MessageParts = [("instructions", "", f"{PERSONA}\n{variant_text(content.variant)}")]
     first += [("instructions", "## Task instructions\n", s.text) for s in content.sections_named("instructions")]
-    last: MessageParts = [("frame", "## Context\n", _statistics(content))]
+    used = sum(packed.rendered.tokens for packed in content.items)
+    more = f" (+{content.metadata.omitted_count} omitted)" if content.metadata.omitted_count else ""
+    label = question_type_label(content.metadata.question_types)
+    statistics = f"question_type: {label}\ntoken_budget: {used}/{content.metadata.budget}{more}"
+    last: MessageParts = [("frame", "## Context\n", statistics)]
     others = [*content.sections_named("architecture", "memory", "team"), *content.sections_except(*_ORDERED_SECTIONS)]
     last += [(s.name, f"## {s.name.capitalize()}\n", block_quote(s.text)) for s in others if s.placement == "context"]
     if content.output == "text":
@@ -62,13 +66,6 @@ def codebuddy_layout(content: PromptContent, boundary: str, renderer: Renderer |
     last += [(s.name, f"## {s.name.capitalize()}\n", s.text) for s in others if s.placement != "context"]
     last.append(("question", "## Question\n", content.message))
     return arrange_messages(content, first, last)
-
-
-def _statistics(content: PromptContent) -> str:
-    used = sum(packed.rendered.tokens for packed in content.items)
-    more = f" (+{content.metadata.omitted_count} omitted)" if content.metadata.omitted_count else ""
-    label = question_type_label(content.metadata.question_types)
-    return f"question_type: {label}\ntoken_budget: {used}/{content.metadata.budget}{more}"
 
 
 def _code_by_file(blocks: list[tuple[PackedItem, str]], renderer: Renderer) -> str:

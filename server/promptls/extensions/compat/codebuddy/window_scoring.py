@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.model import Span
@@ -54,21 +53,13 @@ def density(text: str, keywords: Sequence[str]) -> tuple[float, dict[str, float]
     return 0.1 + share + declared, {"base": 0.1, "density": share, "declared": declared}
 
 
-class Element(Struct, frozen=True):
-    """A definition as the syntax search sees it."""
-
-    kind: str
-    name: str
-    text: str
-    children: int = 0
-
-
 _KIND_WEIGHTS = {"class": 10.0, "method": 8.0, "function": 8.0, "variable": 4.0}
 _KIND_ALIASES = {"constructor": "method", "constant": "variable", "field": "variable"}
-_TIERS = ((30.0, "critical"), (20.0, "important"), (10.0, "relevant"))
+MIN_POINTS = 10.0
+"""Points from which a definition is relevant; it is important from 20 and critical from 30."""
 
 
-def element_score(element: Element, keywords: Sequence[str]) -> float:
+def element_score(kind: str, name: str, text: str, children: int, keywords: Sequence[str]) -> float:
     """Return the points of a definition in the syntax search.
 
     - The weight of its kind: class 10, method and function 8, variable 4, others 2.
@@ -78,21 +69,16 @@ def element_score(element: Element, keywords: Sequence[str]) -> float:
 
     CodeBuddy's code tests the name where its documentation means the body; the documentation is followed.
     """
-    name, body = element.name.lower(), element.text.lower()
-    total = _KIND_WEIGHTS.get(element.kind, 2.0)
+    name, body = name.lower(), text.lower()
+    total = _KIND_WEIGHTS.get(kind, 2.0)
     last = max(1, len(keywords) - 1)
     count = 0
     for position, keyword in enumerate(keywords):
         weight = 10 - 9 * position / last
         total += 2 * weight * (keyword in name) + weight * (keyword in body)
         count += keyword in name or keyword in body
-    total += 2 * element.children + 3 * (element.kind in ("class", "method")) - 2 * (len(element.text) > 1000)
+    total += 2 * children + 3 * (kind in ("class", "method")) - 2 * (len(text) > 1000)
     return total + (0.5 * count if count >= 3 else 0.0)
-
-
-def tier(points: float) -> str:
-    """Return the tier: critical from 30 points, important from 20, relevant from 10, "" below."""
-    return next((name for minimum, name in _TIERS if points >= minimum), "")
 
 
 def window(retrieved: RetrievedItem) -> RetrievedItem:
@@ -112,8 +98,12 @@ def search_points(items: Sequence[RetrievedItem], keywords: Sequence[str]) -> li
     points = [0.0] * len(items)
     for i in _best(both, MAX_SEMANTIC_RESULTS):
         points[i] = 1.0
-    syntax = [_element_points(r, keywords) if keywords and r.item.symbol else 0.0 for r in items]
-    for i in _best([p if tier(p) else 0.0 for p in syntax], MAX_ELEMENTS):
+    syntax = [0.0] * len(items)
+    for i, r in enumerate(items):
+        if keywords and r.item.symbol:
+            kind, name = _KIND_ALIASES.get(r.item.kind, r.item.kind), r.item.symbol.rpartition(".")[2]
+            syntax[i] = element_score(kind, name, r.text, r.children, keywords)
+    for i in _best([p if p >= MIN_POINTS else 0.0 for p in syntax], MAX_ELEMENTS):
         points[i] = max(points[i], syntax[i])
     return points
 
@@ -121,12 +111,6 @@ def search_points(items: Sequence[RetrievedItem], keywords: Sequence[str]) -> li
 def _best(values: Sequence[float], count: int) -> list[int]:
     ranked = sorted(range(len(values)), key=lambda i: (-values[i], i))
     return [i for i in ranked[:count] if values[i] > 0]
-
-
-def _element_points(retrieved: RetrievedItem, keywords: Sequence[str]) -> float:
-    item = retrieved.item
-    kind, name = _KIND_ALIASES.get(item.kind, item.kind), item.symbol.rpartition(".")[2]
-    return element_score(Element(kind, name, retrieved.text, retrieved.children), keywords)
 
 
 def density_formula(items: Sequence[RetrievedItem], query: ScoringQuery, corpus: CorpusStatistics) -> list[ScoredItem]:

@@ -1,0 +1,149 @@
+"""Inlay hints, code lenses, document symbols, semantic tokens and folding ranges."""
+
+from __future__ import annotations
+
+import re
+
+from promptls.api.messages import params as protocol
+from promptls.api.messages.params import Json
+from promptls.lsp.handlers import COPY_PROMPT_COMMAND, OPEN_PROMPT_COMMAND, TOKEN_MODIFIERS, TOKEN_TYPES
+from promptls.lsp.session import PromptDocumentSession, offset_position, offset_range
+from promptls.model import CancelToken, MentionOutcome
+from promptls.util.text.display import plural
+from promptls.util.text.positions import LineIndex
+
+
+def inlay_hints(
+    session: PromptDocumentSession, params: protocol.DocumentRange, token: CancelToken
+) -> list[Json] | None:
+    """Return the inlay hints of the mentions in a range, without problems of the mention that the user is typing."""
+    analysis = session.analyze(params.text_document.uri, token)
+    if analysis is None:
+        return None
+    start = analysis.lines.offset(params.range.start.line, params.range.start.character)
+    end = analysis.lines.offset(params.range.end.line, params.range.end.character)
+    typed = analysis.typed_mention()
+    return [
+        {
+            "position": offset_position(analysis.lines, outcome.mention.end),
+            "label": cost_label(outcome),
+            "paddingLeft": True,
+            "tooltip": outcome.reason,
+        }
+        for outcome in analysis.run.mentions
+        if start <= outcome.mention.end <= end
+        and (outcome.mention.start != typed or outcome.status in ("included", "partial"))
+    ]
+
+
+def cost_label(outcome: MentionOutcome) -> str:
+    """Return the cost of the whole mention in tokens, as in completion, or the reason why it has none."""
+    if outcome.status in ("included", "partial"):
+        suffix = f" ({outcome.tokens:,} sent)" if outcome.status == "partial" else ""
+        return f"{outcome.full_tokens:,} tokens{suffix}"
+    if outcome.status == "ambiguous":
+        return f"{len(outcome.candidates)} candidates"
+    if outcome.status == "omitted" and not outcome.targets:
+        return "no content"
+    return {"unresolved": "not found", "refused": "refused"}.get(outcome.status, "omitted")
+
+
+def code_lenses(session: PromptDocumentSession, params: protocol.Document, token: CancelToken) -> list[Json] | None:
+    """Return the code lenses above the first line of a prompt document."""
+    analysis = session.analyze(params.text_document.uri, token)
+    if analysis is None:
+        return None
+    first_line = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
+    arguments = [{"uri": analysis.document.uri}]
+    mentions = plural(len(analysis.run.mentions), "mention") if analysis.run.mentions else "no mentions"
+    lenses = (
+        (f"{analysis.run.tokens_used:,} of {analysis.budget:,} tokens, {mentions}", OPEN_PROMPT_COMMAND),
+        ("Build prompt", OPEN_PROMPT_COMMAND),
+        ("Copy prompt", COPY_PROMPT_COMMAND),
+    )
+    return [
+        {"range": first_line, "command": {"title": title, "command": command, "arguments": arguments}}
+        for title, command in lenses
+    ]
+
+
+_SYMBOL_KIND = {"file": 1, "folder": 4, "workspace": 4, "symbol": 12}  # File, Package, Package, Function
+_KEY = 14
+
+
+def document_symbols(
+    session: PromptDocumentSession, params: protocol.Document, token: CancelToken
+) -> list[Json] | None:
+    """Return a document symbol for each mention."""
+    analysis = session.analyze(params.text_document.uri, token)
+    if analysis is None:
+        return None
+    return [
+        {
+            "name": outcome.mention.text,
+            "detail": cost_label(outcome),
+            "kind": _SYMBOL_KIND.get(outcome.mention.kind, _KEY),
+            "range": analysis.range_of(outcome),
+            "selectionRange": analysis.range_of(outcome),
+        }
+        for outcome in analysis.run.mentions
+    ]
+
+
+_TOKEN_TYPE = {"file": "string", "symbol": "function", "folder": "namespace", "workspace": "namespace"}
+_OTHER_TYPE = "keyword"
+_MODIFIER = {
+    "unresolved": "deprecated",
+    "ambiguous": "deprecated",
+    "refused": "deprecated",
+    "omitted": "deprecated",
+    "partial": "readonly",
+}
+
+
+def semantic_tokens(session: PromptDocumentSession, params: protocol.Document, token: CancelToken) -> Json | None:
+    """Return the semantic tokens of a prompt document in the relative encoding of LSP.
+
+    The mention that the user is typing has no modifier, which would come and go with each keystroke.
+    """
+    analysis = session.analyze(params.text_document.uri, token)
+    if analysis is None:
+        return None
+    data: list[int] = []
+    previous_line = previous_start = 0
+    typed = analysis.typed_mention()
+    for outcome in analysis.run.mentions:
+        mention = outcome.mention
+        line, start = analysis.lines.position(mention.start)
+        end_line, end = analysis.lines.position(mention.end)
+        if end_line != line:
+            continue
+        modifier = _MODIFIER.get(outcome.status) if mention.start != typed else None
+        data += [line - previous_line, start - previous_start if line == previous_line else start, end - start]
+        data.append(TOKEN_TYPES.index(_TOKEN_TYPE.get(mention.kind, _OTHER_TYPE)))
+        data.append(1 << TOKEN_MODIFIERS.index(modifier) if modifier is not None else 0)
+        previous_line, previous_start = line, start
+    return {"data": data}
+
+
+_FENCE = re.compile(r"^<(/?)context-([0-9a-f]{6,})\b([^\n]*?)(/?)>$", re.MULTILINE)
+
+
+def folding_ranges(session: PromptDocumentSession, params: protocol.Document, token: CancelToken) -> list[Json] | None:
+    """Return a folding range for each pair of fences."""
+    document = session.documents.exported(params.text_document.uri)
+    if document is None:
+        return None
+    lines = LineIndex(document.text, session.engine.encoding)
+    ranges: list[Json] = []
+    open_fences: dict[str, int] = {}
+    for match in _FENCE.finditer(lines.text):
+        closing, boundary, _, self_closing = match.groups()
+        if self_closing:
+            continue
+        if not closing:
+            open_fences[boundary] = match.start()
+        elif boundary in open_fences:
+            span = offset_range(lines, open_fences.pop(boundary), match.end())
+            ranges.append({"startLine": span["start"]["line"], "endLine": span["end"]["line"], "kind": "region"})
+    return ranges
