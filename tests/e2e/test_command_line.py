@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -61,6 +62,17 @@ def test_list_and_read_print_text(run, shop: Path) -> None:  # type: ignore[no-u
     assert "\tdef apply_discount" in found.stdout
     assert "calls total (:16), times (money.py:10)" in found.stdout
     assert run("read", "nothing.py", cwd=shop).returncode == 1
+
+
+def test_explain_option_prints_model_hints_and_sections(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
+    done = run("prompt", "--explain", "--budget", "400", "how is a discount applied? @cart.py", cwd=shop)
+    assert done.returncode == 0
+    assert re.search(r"^question type: \S+", done.stderr, re.M)
+    assert re.search(r"^ +\d+  question$", done.stderr, re.M)
+    assert re.search(r"^recommended temperature: 0\.\d", done.stderr, re.M)
+    assert "recommended maximum of output tokens: 16,384" in done.stderr
+    assert "variant: baseline" in done.stderr
+    assert "recommended temperature" not in run("prompt", "x", cwd=shop).stderr
 
 
 def test_verify_checks_the_citations_of_an_answer(run, shop: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from promptls.cli.main import main
+from promptls.install.agents import check_server
 from promptls.install.client_configuration import BACKUP_SUFFIX, InstallError, plan_entry
 from promptls.install.clients import CLIENTS
 from promptls.util.decode import parse_toml
@@ -227,9 +228,10 @@ def test_command_shows_the_change_before_it_writes(home: Path, capsys: pytest.Ca
     assert '+        "${workspaceFolder}"' in output
     assert f"Backup: {file}{BACKUP_SUFFIX}" in output
     assert main(["install", "vscode", "--project"]) == 0
-    installed, skill = capsys.readouterr().out.splitlines()
+    installed, skill, started = capsys.readouterr().out.splitlines()
     assert installed == f"promptls is already installed in {file}."
     assert skill == f"promptls is already installed in {home}/.github/skills/promptls/SKILL.md."
+    assert started.startswith("The server starts and offers search_code, ")
     assert main(["install", "--uninstall", "vscode", "--project"]) == 0
     assert json.loads(file.read_text()) == {"inputs": [], "servers": {}}
 
@@ -305,3 +307,13 @@ def test_link_of_a_skill_out_of_the_project_is_refused(
     assert "out of the project" in capsys.readouterr().err
     assert list(outside.iterdir()) == []
     assert not (home / ".mcp.json").exists()
+
+
+def test_command_that_does_not_start_is_reported(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert main(["install", "vscode", "--project"]) == 1
+    assert "promptls: cannot start promptls mcp" in capsys.readouterr().err
+    with pytest.raises(InstallError, match="does not list its tools"):
+        check_server([sys.executable, "-c", "print('hello')"])

@@ -10,6 +10,11 @@ import pytest
 from promptls.mcp.workspaces import is_project
 
 
+@pytest.mark.parametrize("path", ["/", "/usr", "/usr/bin", "/etc"])
+def test_system_folders_are_not_projects(path: str) -> None:
+    assert not is_project(Path(path))
+
+
 def test_home_folder_is_not_a_project_but_the_folders_in_it_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -19,7 +24,7 @@ def test_home_folder_is_not_a_project_but_the_folders_in_it_are(
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     assert not is_project(home)
-    assert not is_project(tmp_path / "people") and not is_project(Path("/"))
+    assert not is_project(tmp_path / "people")
     assert is_project(home / "new")
     assert not is_project(home / "deleted")
 
@@ -32,4 +37,17 @@ def test_temporary_folder_is_a_project_if_it_has_files(tmp_path: Path, monkeypat
     assert not is_project(tmp_path)
     assert not is_project(folder)
     (folder / "a.py").touch()
+    assert is_project(folder)
+
+
+def test_folder_in_a_system_folder_is_a_project_if_a_file_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("promptls.mcp.workspaces.SYSTEM_FOLDERS", (tmp_path.as_posix(),))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    folder = tmp_path / "src" / "app"
+    folder.mkdir(parents=True)
+    (folder / "a.py").touch()
+    assert not is_project(folder)
+    (folder / "package.json").touch()
     assert is_project(folder)

@@ -29,9 +29,9 @@ def add_parser(commands: Any) -> None:
 
 
 def _install(options: argparse.Namespace) -> int:
-    from promptls.install.agents import plan_permission, plan_skill
+    from promptls.install.agents import check_server, plan_permission, plan_skill
     from promptls.install.client_configuration import InstallError, plan_entry
-    from promptls.install.clients import CLIENTS
+    from promptls.install.clients import CLIENTS, server_words
     from promptls.install.editors import EDITORS
 
     names = sorted([*CLIENTS, *EDITORS])
@@ -59,6 +59,9 @@ def _install(options: argparse.Namespace) -> int:
         place, install = (client, project, Path.home()), not options.uninstall
         changes = [plan_entry(*place, install), plan_permission(*place, install), plan_skill(*place, install)]
         _apply([change for change in changes if change is not None], client.title, options)
+        if install and not options.dry_run:
+            tools = check_server(server_words(client, project))
+            print(f"The server starts and offers {', '.join(tools)}.")
         return SUCCESS
     except InstallError as error:
         print_error(_escaped(str(error)))

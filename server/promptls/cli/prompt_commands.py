@@ -29,6 +29,12 @@ def add_prompt_parser(commands: Any) -> None:
         "--argument", action="append", default=[], metavar="NAME=TEXT", help="argument of the recipe; repeatable"
     )
     parser.add_argument("--output", default="text", help="text or messages (default: text)")
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="also print to stderr how the prompt was made: question type, tokens by section, omitted items, "
+        "recommended model parameters",
+    )
     add_workspace_arguments(parser)
     parser.set_defaults(run=_prompt)
 
@@ -54,11 +60,13 @@ def _prompt(options: argparse.Namespace) -> int:
             messages = result.get("messages")
             print(json.dumps(messages, indent=2, ensure_ascii=False) if messages else result["prompt"], flush=True)
             print("\n".join(_summary(result)), file=sys.stderr)
+        if options.explain:
+            print("\n".join(_explanation(result)), file=sys.stderr)
     return SUCCESS
 
 
 def _summary(result: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines about budget, items, mentions that are not included, trace and warnings; `--json` has the rest."""
+    """Yield the lines about budget, items, mentions that are not included, trace and warnings."""
     tokens = result["tokens"]
     yield f"{tokens['used']:,} of {tokens['budget']:,} tokens ({tokens['counter']})"
     for item in result["items"]:
@@ -72,6 +80,23 @@ def _summary(result: dict[str, Any]) -> Iterator[str]:
     yield result["trace"]["line"]
     for warning in result["warnings"]:
         yield f"warning: {warning}"
+
+
+def _explanation(result: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of `--explain`."""
+    intent, hints = result["intent"], result["modelHints"]
+    yield f"question type: {', '.join(intent['types']) or 'general'} (action: {intent['action']})"
+    yield "tokens by section:"
+    for name, count in result["tokens"]["sections"].items():
+        yield f"  {count:>6,}  {name}"
+    if result["omitted"]:
+        yield "omitted items:"
+    for item in result["omitted"]:
+        yield f"  {item['tokens']:>6,}  {item['uri']}:{_lines(item['range'])}: {item['reason']}"
+    temperature = "model default" if hints["temperature"] is None else hints["temperature"]
+    yield f"recommended temperature: {temperature}"
+    yield f"recommended maximum of output tokens: {hints['maxTokens']:,}"
+    yield f"techniques: {', '.join(hints['practices'])}"
 
 
 def _lines(span: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Setup of agents in addition to the entry for the server: permission of the tools, and a skill for their use.
+"""Setup of agents in addition to the entry for the server: permission of the tools, a skill for their use, a check.
 
 A skill is a file `SKILL.md` in a folder that the client reads.  Without it, agents use grep.
 """
@@ -6,12 +6,18 @@ A skill is a file `SKILL.md` in a folder that the client reads.  Without it, age
 from __future__ import annotations
 
 import json
+import subprocess
+import tempfile
+import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from promptls.install.client_configuration import Change, edit_json, read_text, resolve_path
+from promptls.install.client_configuration import Change, InstallError, edit_json, read_text, resolve_path
 from promptls.install.clients import SERVER_NAME, Client
 
+CHECK_TIMEOUT_S = 20.0
+"""Seconds in which a server must list its tools; it takes a tenth of one unless the machine is overloaded."""
 MARKER = "<!-- Written by promptls install, which replaces changes. -->"
 """Line by which `--uninstall` recognizes the skill."""
 SKILL = f"""---
@@ -71,3 +77,41 @@ def plan_permission(client: Client, project: Path | None, home: Path, install: b
 
     shown = f"{'.'.join(client.permission.keys)}: {json.dumps(name)}"
     return Change(path, before, edit_json(path, before or "", edit, shown), project)
+
+
+def check_server(command: Sequence[str]) -> tuple[str, ...]:
+    """Start a server with the command of an entry; return the names of the tools that it lists.
+
+    Raises:
+        InstallError: The command does not start, or does not list the tools in `CHECK_TIMEOUT_S`.
+    """
+    shown = " ".join(command)
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "promptls", "version": "1"}}
+    messages = (
+        {"id": 1, "method": "initialize", "params": client},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"},
+    )
+    with tempfile.TemporaryDirectory() as folder:  # not a project, so that nothing is indexed
+        words = [word.replace("${workspaceFolder}", folder) for word in command]
+        try:
+            process = subprocess.Popen(words, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        except OSError as error:
+            raise InstallError(f"cannot start {shown}: {error.strerror}. Is promptls on PATH?") from None
+        timer = threading.Timer(CHECK_TIMEOUT_S, process.kill)
+        timer.start()
+        answers = []
+        with process:
+            try:
+                assert process.stdin is not None
+                assert process.stdout is not None
+                for message in messages:
+                    process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+                process.stdin.flush()
+                answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+                return tuple(tool["name"] for tool in answers[1]["result"]["tools"])
+            except (OSError, ValueError, LookupError, TypeError):
+                raise InstallError(f"{shown} does not list its tools; run it in a terminal to see why.") from None
+            finally:
+                timer.cancel()
+                process.kill()

@@ -82,14 +82,14 @@ def _in_folder(variable: str, default: str, name: str) -> Callable[[Path], Path]
 
 _WORKSPACE = ("--root", "${workspaceFolder}")
 _STDIO = {"type": "stdio"}
-# Codex otherwise starts its first turn without the tools of a server that is not ready.
+_REQUIRED = {"required": True}  # otherwise Codex starts its first turn without the tools of a server that is not ready
 
 _CLIENTS = (
     Client("claude-code", "Claude Code", _in_home(".claude.json"), "mcpServers", _STDIO, ".mcp.json",
            permission=Permission(_in_home(".claude", "settings.json"), ".claude/settings.json",
                                  ("permissions", "allow"), f"mcp__{SERVER_NAME}"),
            skills=_in_home(".claude", "skills"), project_skills=".claude/skills"),
-    Client("codex", "Codex", _in_folder("CODEX_HOME", ".codex", "config.toml"), "mcp_servers", {"required": True},
+    Client("codex", "Codex", _in_folder("CODEX_HOME", ".codex", "config.toml"), "mcp_servers", _REQUIRED,
            ".codex/config.toml", "toml",
            skills=_in_folder("CODEX_HOME", ".codex", "skills"), project_skills=".codex/skills"),
     Client("copilot-cli", "Copilot CLI", _in_home(".copilot", "mcp-config.json"), "mcpServers", {},

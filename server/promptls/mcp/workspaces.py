@@ -18,6 +18,18 @@ from promptls.engine import Engine
 from promptls.index import is_inside
 from promptls.settings import Settings
 
+SYSTEM_FOLDERS = (
+    *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr"),
+    *("/Applications", "/Library", "/System"),
+    *("C:/Program Files", "C:/Program Files (x86)", "C:/ProgramData", "C:/Windows"),
+)
+"""Folders of the operating system: they and the folders in them are workspaces only with a file of `PROJECT_FILES`."""
+PROJECT_FILES = frozenset({
+    *(".git", ".hg", ".jj", ".svn", "pyproject.toml", "setup.py", "package.json", "deno.json", "Cargo.toml", "go.mod"),
+    *("pom.xml", "build.gradle", "build.gradle.kts", "build.sbt", "composer.json", "Gemfile", "pubspec.yaml", "mix.exs"),
+    *("Makefile", "justfile", "CMakeLists.txt", "meson.build", "configure.ac", "AGENTS.md"),
+})  # fmt: skip
+"""Names by which a folder is a project, in most cases of version control and of builds."""
 MAX_ENGINES = 4
 """Maximum number of open workspaces; the least recently used one without a running call is closed for another one."""
 
@@ -26,7 +38,13 @@ class Workspaces:
     """The open engines by their folders; the least recently used one is closed for another."""
 
     def __init__(self, roots: Sequence[str], settings: Settings, any_root: bool = False) -> None:
-        """Set the folders that a call without `root` uses; with `any_root`, calls may also use others."""
+        """Set the folders that a call without `root` uses.
+
+        Args:
+            roots: Absolute paths of the default folders, () if there are none.
+            settings: The user's settings.
+            any_root: Whether calls may use other folders although there are default folders.
+        """
         self._roots = tuple(roots)
         self._settings = settings
         self._any_root = any_root
@@ -117,11 +135,15 @@ def default_root() -> tuple[str, ...]:
 
 
 def is_project(path: Path) -> bool:
-    """Return whether a folder can be a workspace: not the home folder, one above it, or an empty temporary one."""
+    """Return whether a folder can be a workspace: not the home folder, a system folder or an empty temporary one."""
     temporary, home = Path(tempfile.gettempdir()).resolve(), Path.home().resolve()
     if path in (home, *home.parents, temporary, *temporary.parents):
         return False
     try:
-        return any(path.iterdir()) or (path.is_dir() and temporary not in path.parents)
+        names = {child.name for child in path.iterdir()}
     except OSError:
         return False
+    if temporary in path.parents:
+        return bool(names)
+    in_system = f"{path.as_posix()}/".startswith(tuple(f"{folder}/" for folder in SYSTEM_FOLDERS))
+    return not in_system or bool(names & PROJECT_FILES)
