@@ -100,18 +100,23 @@ def check_server(command: Sequence[str]) -> tuple[str, ...]:
             raise InstallError(f"cannot start {shown}: {error.strerror}. Is promptls on PATH?") from None
         timer = threading.Timer(CHECK_TIMEOUT_S, process.kill)
         timer.start()
-        answers = []
-        with process:
-            try:
-                assert process.stdin is not None
-                assert process.stdout is not None
-                for message in messages:
-                    process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-                process.stdin.flush()
-                answers = [json.loads(process.stdout.readline()) for _ in range(2)]
-                return tuple(tool["name"] for tool in answers[1]["result"]["tools"])
-            except (OSError, ValueError, LookupError, TypeError):
-                raise InstallError(f"{shown} does not list its tools; run it in a terminal to see why.") from None
-            finally:
-                timer.cancel()
-                process.kill()
+        try:
+            with process:
+                try:
+                    assert process.stdin is not None
+                    assert process.stdout is not None
+                    for message in messages:
+                        process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+                    process.stdin.flush()
+                    answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+                finally:
+                    timer.cancel()
+                    process.kill()
+            return tuple(tool["name"] for tool in answers[1]["result"]["tools"])
+        except (
+            OSError,
+            ValueError,
+            LookupError,
+            TypeError,
+        ):  # closing the pipe of a process that has ended may fail too
+            raise InstallError(f"{shown} does not list its tools; run it in a terminal to see why.") from None
