@@ -311,7 +311,8 @@ def protocol_page() -> str:
         "mention at the last edit keeps its diagnostic, or the lack of one, until the user types elsewhere or pauses for "
         "1.5 s; a mention that is not found keeps it while the index is incomplete. A mention of editor state that is "
         "empty, such as `@problems` without problems, is omitted. A mentioned range or definition is anchored to its text "
-        "when it is first resolved; a request uses these anchors if it names the `document` that contains the message.",
+        "when it is first resolved, until the server exits; a request uses these anchors if it names the `document` that "
+        "contains the message.",
         table(("feature", "params"), [(f"`{name}`", kind.__name__) for name, (kind, *_) in LSP_FEATURES.items()]),
         "Code lenses and code actions run the commands `promptls.openPrompt` and `promptls.copyPrompt` with the `{uri}` "
         "of the document. A client with its own preview handles them. Otherwise the server writes the prompt to a file "

@@ -1,4 +1,4 @@
-"""Anchors: a mention in a prompt document follows its code through edits, renames and restarts."""
+"""Anchors: a mention in a prompt document follows its code through edits and renames."""
 
 from __future__ import annotations
 
@@ -57,16 +57,6 @@ def test_unsaved_edits_move_line_mentions(start: Start, shop: Path, document: Pa
 def _at(line: int, character: int) -> Json:
     place = {"line": line, "character": character}
     return {"start": place, "end": place}
-
-
-def test_anchors_survive_a_restart(start: Start, shop: Path, document: Path) -> None:
-    client, page = open_document(start, shop, document)
-    assert client.stop() == 0
-    cart = shop / "shop/cart.py"
-    cart.write_text('"""One more line."""\n' + cart.read_text())
-    _, page = open_document(start, shop, document)
-    (lines, _) = resolved(page)
-    assert (lines["anchor"], lines["suggestion"]) == ("moved", "@shop/cart.py:25-27")
 
 
 def test_renamed_file_is_found_by_its_content(start: Start, shop: Path, document: Path) -> None:
