@@ -83,15 +83,6 @@ def untracked_files(folder: str, token: CancelToken | None = None) -> list[str] 
     return [name for name in names if not name.endswith("/")]  # a nested repository
 
 
-def submodules(folder: str, token: CancelToken | None = None) -> list[str] | Problem:
-    """Return the names of the submodules below a folder, whether they are checked out or not."""
-    result = query_git(folder, "ls-files", "--stage", "-z", token=token)
-    if isinstance(result, Problem) or not result.complete:
-        return result if isinstance(result, Problem) else _TOO_MANY
-    prefix = _SUBMODULE_MODE.encode() + b" "
-    return [os.fsdecode(raw.partition(b"\t")[2]) for raw in result.stdout.split(b"\0")[:-1] if raw.startswith(prefix)]
-
-
 def read_blobs(
     folder: str,
     ids: Iterable[str],

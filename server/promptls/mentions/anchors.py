@@ -1,4 +1,4 @@
-"""Anchors: content-based positions of mentioned lines and symbols, which follow edits of the file.
+"""Anchors: content-based positions of mentioned lines, which follow edits of the file.
 
 An anchor stores the hashes of all lines of a file and the span that a mention referred to.
 `track` maps the span to a later version of the text with a line diff, and reports lines that it cannot map.
@@ -22,9 +22,6 @@ from promptls.util.text.line_diff import patience_diff
 HASH_BYTES = 6
 """Bytes of a line hash: a collision among a million lines is improbable."""
 
-ANCHORED_KINDS = frozenset({"file", "symbol"})
-"""Mention kinds that get an anchor."""
-
 MIN_DISTINCTIVE_LINES = 2
 """Minimum number of lines with a letter or digit for moved lines to be recognized elsewhere in the file."""
 
@@ -39,14 +36,13 @@ class Anchor(Struct, frozen=True):
     line_hashes: bytes  # hashes of all lines of that version, HASH_BYTES each
     digest: bytes  # content hash of that version
     content: bytes  # hash of the anchored lines when the anchor was created
-    symbol: str = ""  # qualified name of the symbol, "" for lines
 
 
-def create_anchor(view: FileText, span: Span, symbol: str = "") -> Anchor:
+def create_anchor(view: FileText, span: Span) -> Anchor:
     """Return an anchor for these lines of a text."""
     span = Span(min(span.start, len(view.lines)), min(span.end, len(view.lines)))
     line_hashes = hash_lines(view.lines)
-    return Anchor(view.entry.path, span, line_hashes, view.entry.content_hash, _hash_span(line_hashes, span), symbol)
+    return Anchor(view.entry.path, span, line_hashes, view.entry.content_hash, _hash_span(line_hashes, span))
 
 
 def hash_lines(lines: Sequence[str]) -> bytes:
