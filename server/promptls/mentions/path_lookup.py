@@ -16,11 +16,10 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
-from functools import lru_cache, reduce
+from functools import lru_cache
 from heapq import nlargest
 from urllib.parse import unquote
 
-import numpy as np
 from msgspec import Struct
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
@@ -35,7 +34,6 @@ from promptls.index import (
     is_inside,
     located_path,
     secret_reason,
-    tokenize,
     workspace_path,
 )
 from promptls.knowledge.project.file_kind import is_prose_path, is_test_path
@@ -43,7 +41,7 @@ from promptls.mentions.completion.fuzzy import MIN_SUBSEQUENCE_LENGTH, MatchTier
 from promptls.mentions.completion.index import fold_case, max_edits
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.syntax.grammar import CORE_KEYWORDS, Keywords, format_mention
-from promptls.model import FileText, Problem, Root, Span
+from promptls.model import Problem, Root, Span
 from promptls.util.hashing import content_hash
 
 PathsByName = Callable[[str], list[str]]
@@ -553,80 +551,3 @@ def _committed_hash(folder: str, head: str, name: str) -> bytes:
     """Return the content hash of a file in the last commit; `head` identifies the commit in the cache."""
     text = diff.text_at_head(folder, name, MAX_COMPARED_BYTES)
     return b"" if isinstance(text, Problem) else content_hash(text)
-
-
-# ---------------------------------------------------------------- occurrences of a name without a symbol
-
-MAX_OCCURRENCES = 3
-"""Maximum number of places that are offered; keeps the message readable."""
-
-MAX_SEARCHED_FILES = 20
-"""Maximum number of files that are read; bounds the time for a word that many files have."""
-
-_MAX_ROWS = 500
-"""Maximum number of chunks whose files are determined."""
-
-
-def find_occurrences(context: ResolveContext, word: str, paths: frozenset[str] | None = None) -> list[tuple[str, int]]:
-    """Return (path, line) of the best places of a word, at most one for each file.
-
-    Only the index is searched, so that the time does not depend on the size of the workspace. Lines that begin with
-    the word, or have it after one other word, come first in a file, because definitions look like that.
-
-    Args:
-        context: The context of the message.
-        word: The word, in its exact spelling.
-        paths: Files that are searched, None for all.
-    """
-    index = context.services.index
-    terms = list(dict.fromkeys(tokenize(word)))
-    if index is None or not terms or len(word) < 2:
-        return []
-    reader = index.reader()
-    rows = reduce(np.intersect1d, (reader.postings(term).rows for term in terms))[:_MAX_ROWS]
-    found = dict.fromkeys(path for row in rows.tolist() for path, _ in reader.locations(int(row)))
-    allowed = [path for path in found if (paths is None or path in paths) and not _is_hidden(context, path)]
-    ranked = sorted(sort_by_proximity(context, allowed), key=lambda path: is_test_path(context.snapshot.label(path)))
-    pattern = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
-    places: list[tuple[str, int]] = []
-    for path in ranked[:MAX_SEARCHED_FILES]:
-        context.token.check()
-        view = context.sources.read(path)
-        line = _best_line(view, pattern, word) if isinstance(view, FileText) else -1
-        if line >= 0:
-            places.append((path, line))
-            if len(places) == MAX_OCCURRENCES:
-                break
-    return places
-
-
-def occurrence_mentions(context: ResolveContext, places: list[tuple[str, int]]) -> tuple[str, ...]:
-    """Return a mention of each place."""
-    mentions = (mention_for(context.snapshot, path, lines=Span(line, line + 1)) for path, line in places)
-    return tuple(mention for mention in mentions if mention)
-
-
-def _is_hidden(context: ResolveContext, path: str) -> bool:
-    """Return whether a file may not be read, or is not in the snapshot any more."""
-    entry = context.snapshot.files.get(path)
-    if entry is None:
-        return True
-    return bool(secret_reason(entry.name)) and not context.sources.allow_secrets
-
-
-def _best_line(view: FileText, pattern: re.Pattern[str], word: str) -> int:
-    """Return the line that most probably defines the word, -1 if no line has it."""
-    best, best_rank = -1, 4
-    for i, line in enumerate(view.lines):
-        if word not in line:
-            continue
-        match = pattern.search(line)
-        if match is None:
-            continue
-        words_before = len(line[: match.start()].split())
-        rank = 0 if words_before == 1 else 1 if words_before == 0 else 2 if words_before == 2 else 3
-        if rank < best_rank:
-            best, best_rank = i, rank
-        if rank == 0:
-            break
-    return best

@@ -24,7 +24,7 @@ from promptls.mentions.anchors import DocumentAnchors, create_anchor, track
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.extent import locate_mentions
 from promptls.mentions.kinds import LOCATION_ARGUMENTS, KindRegistry, MentionKind
-from promptls.mentions.lookalikes import doubtful_mentions, hash_words, keyword_as_text, path_as_text, words_in_code
+from promptls.mentions.lookalikes import keyword_as_text, path_as_text, words_in_code
 from promptls.mentions.outcomes import file_outcome
 from promptls.mentions.path_lookup import mention_for
 from promptls.mentions.registry import BUILT_IN, registry
@@ -155,10 +155,6 @@ def resolve_message(message: ParsedMessage, context: ResolveContext, kinds: Kind
         if (outcome.status == "unresolved" or kind.argument_type in _SYMBOL_ARGUMENTS) and is_partial():
             outcome = replace(outcome, reason=f"{outcome.reason} {INDEXING_NOTE}".strip())
         outcomes.append(_assign_items(outcome, len(outcomes), first_owner, outcomes))
-    for mention, place in doubtful_mentions(message.text, message.code, kinds.keywords()):
-        outcome = _resolve_one(kinds.kinds[mention.kind], mention, context)
-        texts += path_as_text(outcome, place, context)
-    texts += hash_words(message.text, message.code)
     if context.anchors is not None:
         context.anchors.retain({o.mention.text for o in outcomes if o.mention.lines is not None})
     return Resolution(message, tuple(outcomes), tuple(texts))

@@ -131,12 +131,6 @@ def _resolve_unknown_root(mention: Mention, context: ResolveContext) -> MentionO
     uri_path = from_uri(f"file:{mention.target}") if mention.root == "file" else None
     if uri_path:
         return with_note(resolve_file(replace(mention, target=uri_path, root=""), context), mention, "")
-    if mention.target.startswith("//"):  # a link to a file, also one of an editor: "vscode://file/src/a.py"
-        path = mention.target.removeprefix("//file").lstrip("/")
-        found = (resolve_file(replace(mention, target=target, root=""), context) for target in (f"/{path}", path))
-        outcome = next((o for o in found if o.status == "included"), None)
-        reason = f'"{mention.root}:" links are not read; write @ and the path of a file.'
-        return with_note(outcome, mention, "") if outcome else unresolved(mention, reason)
     with_colon = replace(mention, target=f"{mention.root}:{mention.target}", root="")
     outcome = resolve_file(with_colon, context)
     if outcome.status != "unresolved":

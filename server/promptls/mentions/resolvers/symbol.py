@@ -25,10 +25,8 @@ from promptls.mentions.path_lookup import (
     access_denied_reason,
     files_below,
     find_folders,
-    find_occurrences,
     find_roots,
     mention_for,
-    occurrence_mentions,
     resolve_files,
     resolve_folders,
     sort_by_proximity,
@@ -300,7 +298,6 @@ def _ambiguous_outcome(mention: Mention, context: ResolveContext, definitions: S
 
 def _not_found(mention: Mention, context: ResolveContext, scope: Sequence[str] | None) -> MentionOutcome:
     parts = split_name(mention.target)
-    name = parts[-1] if parts else mention.target
     if scope is not None and is_line_range(mention.target):
         path = context.snapshot.label(scope[0]) if len(scope) == 1 else mention.scope
         lines = f'"{mention.target}" is neither a symbol in {path} nor lines such as 10-20.'
@@ -308,35 +305,15 @@ def _not_found(mention: Mention, context: ResolveContext, scope: Sequence[str] |
     if scope is None:
         reason = f'Symbol "{mention.target}" not found in the workspace.'
         suggestion = suggest_symbol(context, mention.target, parts)
-        return _with_occurrences(unresolved(mention, reason, suggestion), context, name)
+        return unresolved(mention, reason, suggestion)
     label = context.snapshot.label(scope[0]) if len(scope) == 1 else mention.scope
     reason = f'Symbol "{mention.target}" not found in {label}.'
-    in_scope = _with_occurrences(unresolved(mention, reason), context, name, frozenset(scope))
-    if in_scope.candidates:
-        return in_scope
     anywhere = resolve(replace(mention, scope=""), context)
     if anywhere.status == "included":
         item = anywhere.targets[0]
         return unresolved(mention, reason, mention_for(context.snapshot, item.path, symbol=item.symbol) or "")
     similar = suggest_symbol(context, mention.target, parts, scope)
     return unresolved(mention, reason, similar or next(iter(anywhere.candidates), anywhere.suggestion))
-
-
-def _with_occurrences(
-    outcome: MentionOutcome, context: ResolveContext, name: str, paths: frozenset[str] | None = None
-) -> MentionOutcome:
-    """Add the places where the text has the name to an unresolved outcome; the name may be in an unparsed file."""
-    places = find_occurrences(context, name, paths)
-    candidates = occurrence_mentions(context, places)
-    if not candidates:
-        return outcome
-    labels = ", ".join(f"{context.snapshot.label(path)}:{line + 1}" for path, line in places)
-    return replace(
-        outcome,
-        reason=f"{outcome.reason} The text has it in {labels}.",
-        suggestion=outcome.suggestion or candidates[0],
-        candidates=candidates,
-    )
 
 
 # ---------------------------------------------------------------- spellings of qualified names
