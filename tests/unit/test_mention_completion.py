@@ -275,9 +275,6 @@ TASKS = """
 -- queue/canvas.py --
 def chain(): pass
 def chord(): pass
--- queue/task.py --
-class Task:
-    def retry(self): pass
 -- queue/backends/redis.py --
 class MaxRetriesError(Exception): pass
 -- docs/queue.backends.redis.rst --
@@ -295,18 +292,11 @@ Changelog
         ("@cans", "@queue/canvas.py"),
         ("@backRedis", "@queue/backends/redis.py"),
         ("@backredis", "@queue/backends/redis.py"),
-        ("@#TaskRet", "@#Task.retry"),
-        ("@#taskret", "@#Task.retry"),
         ("@#canvas::ch", "@#chain"),
         ("@#canvas.", "@#chain"),
         ("@MaxRet", "@#MaxRetriesError"),
-        ("@quuee/can", "@queue/canvas.py"),
-        ("@cavnas", "@queue/canvas.py"),
         ("@../queue/can", "@queue/canvas.py"),
         ("@layer:co", "@layer:core"),
-        ("@glob:qu", "@glob:queue/**"),
-        ("@text:ch", "@text:chain"),
-        ("@text:que", "@text:queue/:"),
         ("@tests:queue/can", "@tests:queue/canvas.py"),
         ("@terminal:", "@terminal:20"),
     ],

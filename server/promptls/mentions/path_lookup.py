@@ -17,7 +17,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from functools import lru_cache
-from heapq import nlargest
+from itertools import islice
 from urllib.parse import unquote
 
 from msgspec import Struct
@@ -38,10 +38,10 @@ from promptls.index import (
 )
 from promptls.knowledge.project.file_kind import is_prose_path, is_test_path
 from promptls.mentions.completion.fuzzy import MIN_SUBSEQUENCE_LENGTH, MatchTier
-from promptls.mentions.completion.index import fold_case, max_edits
+from promptls.mentions.completion.index import fold_case
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.syntax.grammar import CORE_KEYWORDS, Keywords, format_mention
-from promptls.model import Problem, Root, Span
+from promptls.model import Problem, Root, Span, Symbol
 from promptls.util.hashing import content_hash
 
 PathsByName = Callable[[str], list[str]]
@@ -322,23 +322,14 @@ def _rule_file(snapshot: Snapshot, file: str) -> str:
 # ---------------------------------------------------------------- suggestions
 
 
-MIN_NAME_RATIO = 75
-"""Minimum ratio (0 to 100) of the last segments for a path to become a candidate."""
-
 MIN_PATH_RATIO = 72
-"""Minimum mean ratio of name and folders for a suggestion."""
+"""Minimum ratio (0 to 100) of name and folders for a suggestion."""
 
 MIN_CONFIDENT_RATIO = 90
 """The same for text that may not be a path at all."""
 
 MAX_CANDIDATES = 50
-"""Candidates whose whole paths are compared."""
-
-MAX_HOLDER_DISTANCE = 4
-"""Maximum edit distance that counts for one class or module of a qualified name; above it, it is another one."""
-
-MAX_DISTANCE = 1_000
-"""Rank of a definition that is gone; above every edit distance."""
+"""Candidates that are compared in full."""
 
 SAME_STEM_RATIO = 95.0
 """Ratio of names that differ only in a missing extension."""
@@ -371,7 +362,7 @@ def suggest_path(
     name = fold_case(written.rsplit("/", 1)[-1])
     # Shortest first: names that differ by one letter are among the few that contain the written name.
     candidates = [key for _, key in index.search(name, MAX_CANDIDATES, MatchTier.SUBSTRING)]
-    candidates += [key for _, key in nlargest(MAX_CANDIDATES, index.similar(name, MIN_NAME_RATIO))]
+    candidates += index.within_edits(name)[:MAX_CANDIDATES]
     scored: list[tuple[float, str]] = []
     for key in dict.fromkeys(candidates):
         if snapshot.root_of(key.rstrip("/")) not in roots:
@@ -430,71 +421,37 @@ def suggest_symbol(
         parts: Its parts: the names of classes or modules, then the own name.
         paths: Files that the definition must be in, None for all.
     """
-    snapshot = context.snapshot
+    snapshot, index = context.snapshot, context.symbol_index
     *holders, name = parts or [target]
-    allowed = None if paths is None else frozenset(paths)
-    refs = _similar_definitions(context, name, holders, allowed)
-    ranked = ((_distance(snapshot, ref, name, holders), ref) for ref in refs)
-    (_, holder_distance, *_), ref = min(ranked, default=((0, 0), None))
-    symbol = snapshot.symbol(ref) if ref is not None else None
-    if ref is None or symbol is None:
+    names = [n for n in index.within_edits(name) if snapshot.names.get(n.lower())][:MAX_CANDIDATES]
+    if not names and len(name) >= MIN_SUBSEQUENCE_LENGTH:
+        names = [key for _, key in index.search(name, 5, MatchTier.WORD)]
+    best: tuple[tuple[int, int, bool, bool, OutlineRef], Symbol] | None = None
+    allowed = frozenset(paths or ())
+    for ref in (
+        ref
+        for n in names
+        for ref in islice(
+            (r for r in snapshot.names.get(n.lower(), ()) if paths is None or r[0] in allowed), MAX_CANDIDATES
+        )
+    ):
+        symbol, label = snapshot.symbol(ref), snapshot.label(ref[0])
+        if symbol is None:
+            continue
+        modules = label.replace(":", "/").rpartition(".")[0].split("/")
+        actual = fold_case(".".join([*modules, *symbol.qualified.split(".")][-len(holders) - 1 :]))
+        distance = OSA.distance(fold_case(".".join([*holders, name])), actual)
+        rank = (distance, OSA.distance(name, symbol.name), is_prose_path(label), is_test_path(label), ref)
+        if best is None or rank < best[0]:
+            best = rank, symbol
+    if best is None:
         return ""
-    if allowed is not None:
-        return mention_for(snapshot, ref[0], symbol=symbol.qualified) or ""
-    qualifier = target.removesuffix(name)
-    kept = f"{qualifier}{symbol.name}" if holder_distance == 0 else symbol.qualified
+    symbol = best[1]
+    if paths is not None:
+        return mention_for(snapshot, best[0][-1][0], symbol=symbol.qualified) or ""
+    same_holders = best[0][0] <= OSA.distance(fold_case(name), fold_case(symbol.name))
+    kept = f"{target.removesuffix(name)}{symbol.name}" if same_holders else symbol.qualified
     return format_mention(symbol=kept) or ""
-
-
-def _similar_definitions(
-    context: ResolveContext, name: str, holders: Sequence[str], paths: frozenset[str] | None
-) -> Iterator[OutlineRef]:
-    """Yield definitions whose own name is similar: members of the class that is named, then of all names."""
-    snapshot, edits, folded = context.snapshot, max_edits(name), fold_case(name)
-    files = dict.fromkeys(path for path in paths or () if len(paths or ()) <= MAX_CANDIDATES)
-    if holders:
-        files |= dict.fromkeys(path for path, _ in snapshot.names.get(fold_case(holders[-1]), ())[:MAX_CANDIDATES])
-    for path in files:
-        entry = snapshot.files.get(path)
-        for i, symbol in enumerate(entry.outline.symbols if entry is not None and entry.outline is not None else ()):
-            similar = OSA.distance(folded, fold_case(symbol.name), score_cutoff=edits) <= edits
-            if symbol.name and similar and (paths is None or path in paths):
-                yield path, i
-    index = context.symbol_index
-    names = sorted(
-        (distance, layer.keys[row]) for layer in index.layers for distance, row in layer.within_edits(name, edits)
-    )
-    similar_names = [key for _, key in names[:MAX_CANDIDATES]]
-    if not any(symbol_exists(snapshot, key) for key in similar_names) and len(name) >= MIN_SUBSEQUENCE_LENGTH:
-        similar_names = [key for _, key in index.search(name, 5, MatchTier.WORD)]
-    for key in similar_names:
-        for ref in snapshot.names.get(key.lower(), ())[:MAX_CANDIDATES]:
-            if paths is None or ref[0] in paths:
-                yield ref
-
-
-def _distance(
-    snapshot: Snapshot, ref: OutlineRef, name: str, holders: Sequence[str]
-) -> tuple[int, int, bool, bool, int]:
-    """Return the rank of a definition for a misspelled name: edit distances, then code before prose and tests."""
-    symbol = snapshot.symbol(ref)
-    if symbol is None:
-        return MAX_DISTANCE, MAX_DISTANCE, True, True, 0
-    label = snapshot.label(ref[0])
-    modules = fold_case(label).replace(":", "/").rpartition(".")[0].split("/")
-    actual = [*modules, *fold_case(symbol.qualified).split(".")[:-1]]
-    expected = [fold_case(holder) for holder in holders]
-    pairs = zip(reversed(expected), reversed(actual), strict=False)
-    missing = MAX_HOLDER_DISTANCE * max(0, len(expected) - len(actual))
-    of_holders = missing + sum(min(MAX_HOLDER_DISTANCE, OSA.distance(a, b)) for a, b in pairs)
-    of_name = OSA.distance(fold_case(name), fold_case(symbol.name))
-    exact_case = OSA.distance(name, symbol.name)
-    return of_name + of_holders, of_holders, is_prose_path(label), is_test_path(label), exact_case
-
-
-def symbol_exists(snapshot: Snapshot, name: str) -> bool:
-    """Return whether a symbol with this name exists; the index may contain removed names."""
-    return bool(snapshot.names.get(name.lower()))
 
 
 def _name_ratio(name: str, other: str) -> float:

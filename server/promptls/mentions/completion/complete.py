@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from promptls.git import revisions
 from promptls.knowledge.project.file_kind import LAYER_DESCRIPTIONS, is_prose_path, layer_of
 from promptls.mentions.completion.completion_items import CompletionItem, CompletionQuery, TokenCounter, build_query
-from promptls.mentions.completion.fuzzy import MIN_SUBSEQUENCE_LENGTH, MatchTier
+from promptls.mentions.completion.fuzzy import MIN_SUBSEQUENCE_LENGTH
 from promptls.mentions.completion.index import fold_case
 from promptls.mentions.completion.paths import complete_path
 from promptls.mentions.completion.symbols import (
@@ -175,32 +175,17 @@ def place_item(item: CompletionItem, text: str, offset: int, end: int, query: Co
         return replace(item, insert_text=inserted.removesuffix(":")) if following[0] == ":" else item
     (alone,) = parse(f"{inserted} x", query.keywords) or (None,)
     joined = find_mentions(inserted + following, query.context, query.kinds)
-    if alone is None or (joined and joined[0].start == 0 and refers_to(joined[0], alone)):
+    if alone is None or (joined and joined[0].start == 0 and _keeps_target(joined[0], alone)):
         return item
     return replace(item, insert_text=f"{inserted} ")
 
 
-def refers_to(mention: Mention, target: Mention) -> bool:
-    """Return whether a mention refers to the target of another, to lines or to a symbol in it, or to its argument."""
-    if mention.text == target.text:
-        return True
-    if not mention.text.startswith(target.text) or mention.root != target.root:
+def _keeps_target(joined: Mention, alone: Mention) -> bool:
+    """Return whether a mention followed by text still refers to its target, or to lines or a symbol in it."""
+    if not joined.text.startswith(alone.text):
         return False
-    if target.kind == "file":
-        narrowed = mention.kind == "file" and mention.lines is not None and mention.target == target.target
-        return narrowed or (mention.kind == "symbol" and mention.scope == target.target)
-    if target.kind == "folder":
-        return mention.kind == "symbol" and mention.scope.rstrip("/") == target.target
-    if mention.kind != target.kind:
-        return False
-    if target.kind == "symbol":
-        return mention.scope == target.scope and _extends(mention.target, target.target)
-    return _extends(full_argument(mention), full_argument(target))
-
-
-def _extends(name: str, start: str) -> bool:
-    """Return whether a name is the same or continues after a separator."""
-    return name.startswith(start) and (not start or name == start or name[len(start)] in "/.:#")
+    following = joined.text[len(alone.text) :][:1]
+    return following in {"file": ":#", "folder": "#"}.get(alone.kind, "/.:#")
 
 
 def _closing_quote(text: str, offset: int, quote: str) -> int:
@@ -245,10 +230,6 @@ def _join_folder(folder: str, below: str, keywords: Keywords) -> str | None:
 # ---------------------------------------------------------------- arguments: values after "@kind:" as (value, detail) pairs, best first
 
 
-MAX_FOLDERS = 10
-"""Maximum number of folders offered before other values of an argument."""
-
-
 def complete_argument(query: CompletionQuery, kind: MentionKind, head: str, argument: str) -> Iterator[CompletionItem]:
     """Yield completions of an argument; `head` is "kind:" as typed."""
     fixed = ((suggestion, kind.help) for suggestion in kind.suggestions)
@@ -275,13 +256,6 @@ def complete_argument(query: CompletionQuery, kind: MentionKind, head: str, argu
         case "team":
             before, values = team_values(query, argument)
             yield from _matching(kind, head, before, argument.removeprefix(before), values)
-        case "glob":
-            yield from _matching(kind, head, "", argument, glob_values(query))
-            yield from _paths(query, head, argument, "folder", "**")
-        case "query":
-            yield from _matching(kind, head, "", argument, query_values(query, argument))
-            for item in islice(_paths(query, head, argument, "folder"), MAX_FOLDERS):
-                yield replace(item, label=f"{item.label}:", insert_text=f"{item.insert_text}:")
 
 
 def _symbols(query: CompletionQuery, kind: MentionKind, head: str, argument: str) -> Iterator[CompletionItem]:
@@ -291,15 +265,13 @@ def _symbols(query: CompletionQuery, kind: MentionKind, head: str, argument: str
         yield from _as_argument(head, f"{first}{dots}", replace(item, tokens=None))
 
 
-def _paths(
-    query: CompletionQuery, head: str, argument: str, item_kind: str, after: str = ""
-) -> Iterator[CompletionItem]:
+def _paths(query: CompletionQuery, head: str, argument: str, item_kind: str) -> Iterator[CompletionItem]:
     root, path = split_root(query.snapshot, argument)
     roots = find_roots(query.snapshot, root) if root else None
     without_kinds = replace(query, kinds=replace(query.kinds, kinds={}))
     for item in complete_path(without_kinds, path, roots):
         if item.kind == item_kind:
-            yield from _as_argument(head, "", item, after)
+            yield from _as_argument(head, "", item)
 
 
 def _matching(
@@ -320,9 +292,9 @@ def _matching(
     yield from others
 
 
-def _as_argument(head: str, before: str, item: CompletionItem, after: str = "") -> Iterator[CompletionItem]:
-    """Yield an item with its mention as an argument between two texts, unless no mention can represent it."""
-    text = format_argument_mention(head.removesuffix(":"), f"{before}{mention_to_argument(item.insert_text)}{after}")
+def _as_argument(head: str, before: str, item: CompletionItem) -> Iterator[CompletionItem]:
+    """Yield an item with its mention as an argument after a text, unless no mention can represent it."""
+    text = format_argument_mention(head.removesuffix(":"), f"{before}{mention_to_argument(item.insert_text)}")
     if text is not None:
         yield replace(item, insert_text=text)
 
@@ -338,9 +310,6 @@ MAX_SCANNED_FILES = 20_000
 
 MAX_TEAM_VALUES = 500
 """Maximum number of files or symbols of a team repository that completion chooses from."""
-
-MAX_GLOBS = 20
-"""Maximum number of file extensions that are offered as globs."""
 
 Values = Iterator[tuple[str, str]]
 
@@ -370,21 +339,6 @@ def layer_values(query: CompletionQuery) -> Values:
     counts = Counter(layer_of(snapshot.label(path), custom) for path in islice(snapshot.files, MAX_SCANNED_FILES))
     for layer, count in counts.most_common():
         yield layer.lower(), f"{LAYER_DESCRIPTIONS.get(layer, '')} {plural(count, 'file')}.".strip()
-
-
-def glob_values(query: CompletionQuery) -> Values:
-    """Yield a glob for each frequent file extension."""
-    names = (path.rpartition("/")[2] for path in islice(query.snapshot.files, MAX_SCANNED_FILES))
-    extensions = Counter(name.rpartition(".")[2] for name in names if "." in name[1:])
-    for extension, count in extensions.most_common(MAX_GLOBS):
-        yield f"*.{extension}", plural(count, "file")
-
-
-def query_values(query: CompletionQuery, typed: str) -> Values:
-    """Yield names of symbols that start with the typed text."""
-    if typed:
-        for _, name in query.context.symbol_index.search(typed, query.limit, MatchTier.PREFIX):
-            yield name, "name of a symbol"
 
 
 def diagnostics_values(query: CompletionQuery) -> Values:

@@ -18,16 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
-from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
 from promptls.knowledge.project.file_kind import is_prose_path
 
 MIN_SUBSEQUENCE_LENGTH = 3
 """Minimum number of letters for subsequence matches: nearly every name contains two given letters in order."""
-
-MAX_MISSPELLED_CANDIDATES = 2_000
-"""Maximum number of names whose edit distance to a misspelled name is computed."""
 
 _ACROSS_FOLDERS = 2
 """Additional penalty of a subsequence that begins in a folder: names are typed more often."""
@@ -133,51 +129,18 @@ class FuzzyIndex:
         firsts = np.sort(np.unique(rows, return_index=True)[1])
         return rows[firsts].tolist(), penalties[firsts].tolist()
 
-    def misspelled(self, query: str, max_edits: int) -> list[tuple[int, int]]:
-        """Return (edit distance, index) for names that start with a misspelling of the query, best first.
-
-        The first letter must be right; checks only the first `MAX_MISSPELLED_CANDIDATES` names with most letters.
-        """
-        query = _lower(_nfc([query])[0])
-        names = self._names
-        if not query or not len(names):
-            return []
-        missing = np.bitwise_count(char_mask(query) & ~names.masks)
-        rows = np.flatnonzero((missing <= max_edits) & (names.first_codes == ord(query[0])))
-        found: list[tuple[int, int]] = []
-        for row in rows[:MAX_MISSPELLED_CANDIDATES].tolist():
-            name = names.text(row)
-            distance = min(OSA.distance(query, name[: len(query) + i], score_cutoff=max_edits) for i in (-1, 0, 1))
-            if distance <= max_edits:
-                found.append((distance, row))
-        return sorted(found)
-
-    def similar(self, name: str, min_ratio: float) -> list[tuple[float, int]]:
-        """Return (RapidFuzz ratio of 0 to 100, index) for all names with at least `min_ratio`, unsorted."""
+    def within_edits(self, name: str) -> list[tuple[int, int]]:
+        """Return (edit distance, index) for all names that may be a misspelling, transpositions included."""
         name = _lower(_nfc([name])[0])
+        max_edits = 1 if len(name) <= 4 else 2 if len(name) <= 8 else 3
         # A letter kind that only one of two names has costs at least one edit; this leaves few names to compare.
-        max_edits = ((100 - min_ratio) / 100 * (self._names.lengths + len(name))).astype(np.int64)
-        close = (self._mask_distances(name) <= max_edits) & (np.abs(self._names.lengths - len(name)) <= max_edits)
-        return [
-            (ratio, row)
-            for row in np.flatnonzero(close).tolist()
-            if (ratio := fuzz.ratio(name, self._names.text(row), score_cutoff=min_ratio))
-        ]
-
-    def within_edits(self, name: str, max_edits: int) -> list[tuple[int, int]]:
-        """Return (edit distance, index) for all names within `max_edits` edits, transpositions included."""
-        name = _lower(_nfc([name])[0])
-        close = (self._mask_distances(name) <= 2 * max_edits) & (np.abs(self._names.lengths - len(name)) <= max_edits)
+        differing = np.bitwise_count(self._names.masks ^ char_mask(name))
+        close = (differing <= 2 * max_edits) & (np.abs(self._names.lengths - len(name)) <= max_edits)
         distances = (
             (OSA.distance(name, self._names.text(row), score_cutoff=max_edits), row)
             for row in np.flatnonzero(close).tolist()
         )
         return [(distance, row) for distance, row in distances if distance <= max_edits]
-
-    def _mask_distances(self, name: str) -> NDArray[np.int64]:
-        """Return, for every name, the number of letter kinds that only one of the two names contains."""
-        distances: NDArray[np.int64] = np.bitwise_count(self._names.masks ^ char_mask(name)).astype(np.int64)
-        return distances
 
     def _name_tiers(self, query: str) -> Iterator[tuple[MatchTier, Indices]]:
         """Yield matching names by tier, best first; matches of a better tier may be repeated."""
