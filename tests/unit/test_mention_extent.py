@@ -191,35 +191,6 @@ def test_unknown_location_is_reported(context: ResolveContext, location: str) ->
     assert "neither a symbol" in outcome.reason
 
 
-def test_unusual_range_is_noted(context: ResolveContext) -> None:
-    (outcome,) = resolve_mentions("@src/app.py:2,4", context)
-    assert outcome.reason == '"2,4" was read as the lines 2-4.'
-    (outcome,) = resolve_mentions("@src/app.py:2:4", context)
-    assert outcome.reason == '"2:4" was read as line 2, column 4; a range is written 2-4.'
-
-
-@pytest.mark.parametrize(
-    ("text", "lines", "reason"),
-    [
-        (":2 - 4", "2", "Line 2 alone was read; a range is written 2-4."),
-        (":2 -4", "2", "Line 2 alone was read; a range is written 2-4."),
-        (":2 – 4 times slower", "2", "Line 2 alone was read; a range is written 2-4."),
-        ("#L2 - L4", "2", "Line 2 alone was read; a range is written 2-4."),
-        (":2- 4", "2-", "All lines from 2 were read; a range is written 2-4."),
-        (":4 - 2 times slower", "4", ""),
-        (":2 - 4.5 s", "2", ""),
-        (":2 and 4", "2", ""),
-        (":2 - see 4", "2", ""),
-    ],
-)
-def test_dash_between_spaces_is_not_a_range_but_noted(
-    context: ResolveContext, text: str, lines: str, reason: str
-) -> None:
-    (outcome,) = resolve_mentions(f"why @src/app.py{text}", context)
-    assert outcome.reason == reason
-    assert outcome.targets[0].span.start + 1 == int(lines.rstrip("-"))
-
-
 def test_heading_of_digits_precedes_a_line(context: ResolveContext) -> None:
     assert shown("@読み方.md#2024 @読み方.md#2", context) == [
         "@読み方.md#2024 → docs/読み方.md:1-2",
@@ -259,24 +230,6 @@ def test_symbols(context: ResolveContext, message: str, expected: str) -> None:
 def test_note_on_a_receiver_that_is_not_known(context: ResolveContext) -> None:
     (outcome,) = resolve_mentions("@#self.total", context)
     assert outcome.reason == "@#self.total was resolved to Cart.total."
-
-
-def test_quoted_name_with_a_line_break(tmp_path: Path) -> None:
-    context = context_of(snapshot_of("-- a b.md --\nx\n", tmp_path))
-    odd = f"{context.snapshot.roots[0].path}/odd\nname.md"
-    Path(odd).write_text("x")
-    assert [m.target for m in find_mentions('see @"odd\nname.md" now', context)] == ["odd\nname.md"]
-    assert [m.text for m in find_mentions('an open quote @"a and\nb" now', context)] == ['@"a']
-
-
-@pytest.mark.process
-@pytest.mark.skipif(sys.platform == "win32", reason="names are bytes on POSIX only")
-def test_name_that_is_not_utf8_is_reported_beside_a_known_file(tmp_path: Path) -> None:
-    context = context_of(snapshot_of("-- a.py --\nx\n", tmp_path))
-    Path(f"{context.snapshot.roots[0].path}/a.py\udcff").write_text("x")
-    first, second = resolve_mentions("explain @a.py\udcff and @a.py\udcfe now", context)
-    assert (first.status, first.reason) == ("refused", "a.py\udcff is not shown: its name is not valid UTF-8.")
-    assert (second.mention.text, second.status) == ("@a.py", "included")  # no file has the longer name
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a backslash is never a part of a name")

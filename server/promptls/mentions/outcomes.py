@@ -81,7 +81,6 @@ def file_outcome(
         reason = f"{reason} {label} is not indexed: {entry.skip_reason}.".strip()
     if mention.lines is None:
         return included(mention, [Item(path, Span(0, count), "file", origin, 1.0)], reason)
-    reason = f"{reason} {mention.note}".strip()
     items: list[Item] = []
     for lines in (mention.lines, *mention.more_lines):
         span = Span(lines.start, min(lines.end, count))
