@@ -376,9 +376,10 @@ def test_names_of_branches_and_tags_are_completed(repo: Path, text: str, expecte
     assert [name for name in expected if name in names] == expected
 
 
-def test_moved_file_is_suggested_under_its_new_name(repo: Path) -> None:
+def test_renamed_file_is_suggested_under_its_new_name(repo: Path) -> None:
     (repo / "lib").mkdir()
     git(repo, "mv", "a.py", "lib/renamed.py")
+    git(repo, "commit", "-qm", "Rename")
     found = outcome("@a.py", context_of(snapshot_of("-- lib/renamed.py --\nx = 1\ny = 2\n", repo)))
     assert (found.status, found.suggestion) == ("unresolved", "@lib/renamed.py")
 

@@ -252,7 +252,6 @@ def test_replaced_range(shop: Snapshot, typed: str, replaced: str) -> None:
         ("@server/sn|#Snapshot.read", "server/snapshot.py", "@server/snapshot.py#Snapshot.read"),
         ("@#Snap|shot.read x", "Snapshot.replay", None),
         ("@#hand|le_ping.x", "handle_ping", "@#handle_ping.x"),
-        ("@ser|ver/snapshot.py", "server/", "@server/snapshot.py"),
         ("@server/sn|的作用", "server/snapshot.py", "@server/snapshot.py的作用"),
         ('@"docs/about| pings.md" x', "docs/about pings.md", '@"docs/about pings.md" x'),
         ('@"docs/about| and say "hello"', "docs/about pings.md", '@"docs/about pings.md" and say "hello"'),

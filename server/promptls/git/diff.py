@@ -138,19 +138,6 @@ def read_blobs(
     return {id: contents.get(id, Problem("git could not read the object")) for id in unique_ids}
 
 
-def text_at_head(folder: str, name: str, max_bytes: int, token: CancelToken | None = None) -> str | Problem:
-    """Return the text that a file below a folder has in the last commit."""
-    result = query_git(folder, "ls-tree", "-z", "HEAD", "--", f":(literal){name}", token=token)
-    if isinstance(result, Problem):
-        return result
-    entry = result.stdout.partition(b"\t")[0].split()
-    id = entry[2].decode("ascii", "replace") if len(entry) == 3 else ""
-    if not id:
-        return Problem("it is not in the last commit")
-    texts = read_blobs(folder, [id], max_bytes, token, {id: name})
-    return texts if isinstance(texts, Problem) else texts[id]
-
-
 def _lines(ids: Iterable[str]) -> bytes:
     return "".join(f"{id}\n" for id in ids).encode()
 

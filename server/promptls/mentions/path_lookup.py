@@ -6,7 +6,7 @@ form.  Only matches of the best level count.  Paths without a match are searched
 
 Suggestions for an unresolved path or symbol are names that contain the written name (or its letters in order), then
 names within a few typing errors.  Similarity is RapidFuzz's ratio of the last path segments and of the folders as far as
-they were written.  A file that was renamed is found by the renames in the git history, or by the text of the last commit.
+they were written.  A file that was renamed is found by the renames in the git history.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
-from functools import lru_cache
 from itertools import islice
 from urllib.parse import unquote
 
@@ -24,7 +23,6 @@ from msgspec import Struct
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
-from promptls.git import diff
 from promptls.index import (
     OutlineRef,
     Snapshot,
@@ -41,8 +39,7 @@ from promptls.mentions.completion.fuzzy import MIN_SUBSEQUENCE_LENGTH, MatchTier
 from promptls.mentions.completion.index import fold_case
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.syntax.grammar import CORE_KEYWORDS, Keywords, format_mention
-from promptls.model import Problem, Root, Span, Symbol
-from promptls.util.hashing import content_hash
+from promptls.model import Root, Span, Symbol
 
 PathsByName = Callable[[str], list[str]]
 """Maps the last segment of a path to the paths that may end in it."""
@@ -355,9 +352,9 @@ def suggest_path(
     written = next(iter(path_variants(target.replace("\\", "/"))), "")
     if not written:
         return ""
-    moved = moved_path(context, written, roots)
-    if moved:
-        return mention_for(snapshot, moved, lines=lines) or ""
+    renamed = _renamed_path(context, written, roots)
+    if renamed:
+        return mention_for(snapshot, renamed, lines=lines) or ""
     index = context.path_index
     name = fold_case(written.rsplit("/", 1)[-1])
     # Shortest first: names that differ by one letter are among the few that contain the written name.
@@ -380,6 +377,16 @@ def suggest_path(
             return mention_for(snapshot, first.rstrip("/"), folder=True) or ""
         return mention_for(snapshot, first, lines=lines) or ""
     return _deepest_folder(context, written, roots)
+
+
+def _renamed_path(context: ResolveContext, name: str, roots: tuple[Root, ...]) -> str:
+    """Return the current absolute path of a file that the git history renames from a name below a root, or ""."""
+    for root in roots:
+        (history,) = context.services.git_history.histories([root.path])
+        renamed = f"{root.path}/{history.former_names.get(name, '')}"
+        if renamed in context.snapshot.files:
+            return renamed
+    return ""
 
 
 def suggest_by_stem(context: ResolveContext, word: str) -> str:
@@ -456,12 +463,11 @@ def suggest_symbol(
 
 def _name_ratio(name: str, other: str) -> float:
     """Return the ratio of two last segments, ignoring a common extension and mostly a missing one."""
-    if other.rpartition(".")[0] == name:
+    stem, dot, extension = other.rpartition(".")
+    if stem == name:
         return SAME_STEM_RATIO
-    stem, dot, extension = name.rpartition(".")
-    if dot and stem and other.endswith(dot + extension):
-        return fuzz.ratio(stem, other[: -len(extension) - 1])
-    return fuzz.ratio(name, other)
+    common = dot + extension if dot and name.endswith(dot + extension) else ""
+    return fuzz.ratio(name.removesuffix(common), other.removesuffix(common))
 
 
 def _folder_ratio(written: str, actual: str) -> float:
@@ -478,33 +484,3 @@ def _deepest_folder(context: ResolveContext, written: str, roots: tuple[Root, ..
             if index.is_folder(f"{root.path}/{folder}"):
                 return mention_for(context.snapshot, f"{root.path}/{folder}", folder=True) or ""
     return ""
-
-
-# ---------------------------------------------------------------- renamed files
-
-MAX_COMPARED_BYTES = 1_000_000
-"""Maximum size of a file whose text is compared, in bytes; bounds the time of an answer."""
-
-
-def moved_path(context: ResolveContext, name: str, roots: tuple[Root, ...]) -> str:
-    """Return the current absolute path of a file that had this name relative to a root, or ""."""
-    for root in roots:
-        (history,) = context.services.git_history.histories([root.path])
-        renamed = f"{root.path}/{history.former_names.get(name, '')}"
-        if renamed in context.snapshot.files:
-            return renamed
-        if name not in history.files or f"{root.path}/{name}" in context.snapshot.files:
-            continue
-        committed = _committed_hash(root.path, history.head, name)
-        same = (path for path, entry in context.snapshot.files.items() if entry.content_hash == committed)
-        found = next((path for path in same if path.startswith(root.path + "/")), "") if committed else ""
-        if found:
-            return found
-    return ""
-
-
-@lru_cache(maxsize=64)
-def _committed_hash(folder: str, head: str, name: str) -> bytes:
-    """Return the content hash of a file in the last commit; `head` identifies the commit in the cache."""
-    text = diff.text_at_head(folder, name, MAX_COMPARED_BYTES)
-    return b"" if isinstance(text, Problem) else content_hash(text)

@@ -6,14 +6,14 @@ even in a large workspace.
 
 An item replaces the part of the mention that the cursor is in: a path up to its lines or symbol, one name of a
 qualified symbol, an argument.  Text that directly follows the mention in a script without spaces is kept as well.
-A folder keeps the path below it.  If the kept text would change the target of the item, a space separates them.
+If the kept text would change the target of the item, a space separates them.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import Literal
 
@@ -42,10 +42,7 @@ from promptls.mentions.resolvers.relations import split_call_path
 from promptls.mentions.resolvers.symbol import split_scope
 from promptls.mentions.resolvers.team import split_repository
 from promptls.mentions.syntax.grammar import (
-    Keywords,
     format_argument_mention,
-    format_mention,
-    full_argument,
     mention_to_argument,
     parse,
 )
@@ -83,8 +80,8 @@ def complete(
     items = tuple(islice(found, limit + 1))
     incomplete = len(items) > limit or len(token.value) < MIN_SUBSEQUENCE_LENGTH or token.value[-1] in "/#:."
     incomplete = incomplete or context.pending_symbols is not None  # files that are being parsed may add items
-    end = replaced_end(text, token, offset, part, items, context)
-    placed = (place_item(item, text, offset, end, query) for item in items[:limit])
+    end = replaced_end(text, token, offset, part, context)
+    placed = (place_item(item, text, end, query) for item in items[:limit])
     return CompletionResult(incomplete, token.start, end, tuple(placed))
 
 
@@ -126,12 +123,12 @@ Part = Literal["path", "symbol", "lines", "argument"]
 """Part of a mention that is completed."""
 
 _RUNS: dict[Part, re.Pattern[str]] = {
-    "path": re.compile(r"(?:\\.|[^\\:#\s\x80-\U0010ffff])*"),
+    "path": re.compile(r"(?:\\.|[^\\:#\s\u0590-\U0010ffff])*"),
     "symbol": re.compile(r"[A-Za-z0-9_$]*"),
     "lines": re.compile(r"[A-Za-z0-9_:–-]*"),
-    "argument": re.compile(r"(?:\\.|[^\\\s\x80-\U0010ffff])*"),
+    "argument": re.compile(r"(?:\\.|[^\\\s\u0590-\U0010ffff])*"),
 }
-"""Characters after the cursor that continue each part; other scripts do so only if an item contains them."""
+"""Characters after the cursor that continue each part; scripts without spaces do so only behind their own letters."""
 
 _ENDS: dict[Part, re.Pattern[str]] = {
     "path": re.compile(":"),
@@ -141,32 +138,20 @@ _ENDS: dict[Part, re.Pattern[str]] = {
 }
 """Characters that end each part, even in a name."""
 
-_ESCAPED = re.compile(r"\\([^A-Za-z0-9])")
-_NAME_SEPARATORS = re.compile(r"[/\\.:#]")
 
-
-def replaced_end(
-    text: str, token: MentionToken, offset: int, part: Part, items: Iterable[CompletionItem], context: ResolveContext
-) -> int:
+def replaced_end(text: str, token: MentionToken, offset: int, part: Part, context: ResolveContext) -> int:
     """Return the offset after the text that the items replace; `token` ends at the cursor."""
     if not token.value:
         return offset
     if token.quote:
         return _closing_quote(text, offset, token.quote)
     rest = text[offset : max(offset, mention_end(text, token.start, context))]
-    run = _RUNS[part].match(rest) if token.value[-1].isascii() else None
-    name = _ENDS[part].split(rest, maxsplit=1)[0]
-    return offset + max(run.end() if run is not None else 0, _contained_length(token.value, name, items))
+    run = _RUNS[part].match(rest) if token.value[-1] < "\u0590" else None
+    return offset + (run.end() if run is not None else len(_ENDS[part].split(rest, maxsplit=1)[0]))
 
 
-def place_item(item: CompletionItem, text: str, offset: int, end: int, query: CompletionQuery) -> CompletionItem:
-    """Return the item with the text to insert before `text[end:]` in place of a mention that ends at `end`.
-
-    `offset` is the cursor: a folder keeps the part of the path that follows its name after the cursor.
-    """
-    below = _path_below(text[offset:end]) if item.kind == "folder" else ""
-    if below:
-        item = replace(item, insert_text=_join_folder(item.insert_text, below, query.keywords) or item.insert_text)
+def place_item(item: CompletionItem, text: str, end: int, query: CompletionQuery) -> CompletionItem:
+    """Return the item with the text to insert before `text[end:]` in place of a mention that ends at `end`."""
     following = text[end : end + MAX_LENGTH].split("\n", 1)[0]
     if not following or following[0].isspace():
         return item
@@ -195,36 +180,6 @@ def _closing_quote(text: str, offset: int, quote: str) -> int:
         return offset
     before, after = text[match.end() - 2], text[match.end() : match.end() + 1]
     return match.end() if not before.isspace() and not after.isalnum() else offset
-
-
-def _contained_length(value: str, rest: str, items: Iterable[CompletionItem]) -> int:
-    """Return how many characters of the text after the cursor continue the name at the cursor in one of the items."""
-    if not rest or (rest[0].isascii() and not rest[0].isalnum()):
-        return 0
-    start = fold_case(_NAME_SEPARATORS.split(value)[-1])
-    longest = 0
-    for item in items:
-        name = fold_case(item.label)
-        while longest < len(rest) and start + fold_case(rest[: longest + 1]) in name:
-            longest += 1
-    return longest
-
-
-def _path_below(rest: str) -> str:
-    """Return the path after the next slash: "app.py" for the cursor in "sr|c/app.py"."""
-    parts = re.split(r"/|\\(?=[A-Za-z0-9])", rest, maxsplit=1)
-    return _ESCAPED.sub(r"\1", parts[1].rstrip("\"'")) if len(parts) > 1 else ""
-
-
-def _join_folder(folder: str, below: str, keywords: Keywords) -> str | None:
-    """Return the mention of a path below a mentioned folder, or None if no mention can represent it."""
-    (mention,) = parse(f"{folder} x", keywords) or (None,)
-    if mention is None:
-        return None
-    if mention.kind != "folder":
-        return format_argument_mention(mention.kind, f"{full_argument(mention).rstrip('/')}/{below}")
-    path = f"{mention.target}/{below}"
-    return format_mention(path.rstrip("/"), mention.root, folder=path.endswith("/"), keywords=keywords)
 
 
 # ---------------------------------------------------------------- arguments: values after "@kind:" as (value, detail) pairs, best first

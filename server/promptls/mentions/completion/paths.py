@@ -155,8 +155,7 @@ def _item(query: CompletionQuery, key: str) -> CompletionItem | None:
     label = query.snapshot.label(path)
     if is_folder:
         index = query.context.path_index
-        size = index.total_bytes(path) + _unsaved_bytes(query.snapshot, path)
-        tokens = size // BYTES_PER_TOKEN if query.count_tokens is not None else None
+        tokens = index.total_bytes(path) // BYTES_PER_TOKEN if query.count_tokens is not None else None
         detail = f"folder, {plural(index.file_count(path), 'file')}"
         return CompletionItem(label + "/", text, detail, kind="folder", tokens=tokens)
     entry = query.snapshot.files.get(path)
@@ -169,9 +168,3 @@ def _item(query: CompletionQuery, key: str) -> CompletionItem | None:
     detail = f"{outline.language}, {plural(outline.lines, 'line')}"
     tokens = estimate_tokens(query, path, outline.lines)
     return CompletionItem(label, text, detail, ", ".join(names), "file", tokens)
-
-
-def _unsaved_bytes(snapshot: Snapshot, folder: str) -> int:
-    """Return by how much the open documents in a folder are longer than their files."""
-    inside = (path for path in snapshot.documents if path.startswith(folder + "/") and path in snapshot.files)
-    return sum(len(snapshot.documents[path].text) - snapshot.files[path].size for path in inside)
