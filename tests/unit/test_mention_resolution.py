@@ -103,34 +103,26 @@ def ask(top: Path, message: str, active: str = "", opened: tuple[str, ...] = (),
     ("mention", "expected"),
     [
         ("@src/app.py", "included: src/app.py"),
-        ("@/src/app.py", "included: src/app.py"),
-        ("@./src/app.py", "included: src/app.py"),
         ("@src/../src//app.py", "included: src/app.py"),
         ("@app.py", "included: src/app.py"),
         ("@APP.PY", "included: src/app.py"),
         ("@src\\app.py", "included: src/app.py"),
         ("@Makefile", "included: Makefile"),
-        ("@makefile", "included: Makefile"),
         ('@"docs/Getting Started.md"', "included: docs/Getting Started.md"),
         ("@docs/Getting\\ Started.md", "included: docs/Getting Started.md"),
         ("@docs/Getting%20Started.md", "included: docs/Getting Started.md"),
         ("@src/app.py?plain=1#L2", "included: src/app.py:2"),
-        ("@app/[slug]/page.tsx", "included: app/[slug]/page.tsx"),
         ("@[slug]/page.tsx", "included: app/[slug]/page.tsx"),
         ("@src/app.py:5-6", "included: src/app.py:5-6 method Server.stop"),
         ("@src/app.py:6-2", "included: src/app.py:2-6"),
         ("@src/app.py:9-", "included: src/app.py:9-10 function main"),
         ("@src/app.py:8-99", "included: src/app.py:8-10"),
-        ("@src/app.py#L1", "included: src/app.py:1"),
         ("@src/app.py:99", "omitted: "),
         ("@utils.py", "ambiguous: @lib/utils.py, @src/utils.py"),
-        ("@src/utils.py", "included: src/utils.py"),
         ("@#main", "included: src/app.py:9-10 function main"),
         ("@#Server.stop", "included: src/app.py:5-6 method Server.stop"),
-        ("@#Server::stop", "included: src/app.py:5-6 method Server.stop"),
         ("@#server.STOP", "included: src/app.py:5-6 method Server.stop"),
         ("@#Server", "ambiguous: @lib/utils.py#Server, @src/app.py#Server"),
-        ("@#Server.start", "ambiguous: @lib/utils.py#Server.start, @src/app.py#Server.start"),
         ("@#helper", "ambiguous: @lib/utils.py#helper, @src/utils.py#helper, @tests/test_utils.py#helper"),
         ("@src/app.py#Server", "included: src/app.py:1-6 class Server"),
         ("@app.py::Server::start", "included: src/app.py:2-3 method Server.start"),
@@ -144,7 +136,6 @@ def ask(top: Path, message: str, active: str = "", opened: tuple[str, ...] = (),
         ("@src/app.py/", "included: src/app.py"),
         ("@src/nope.py", "unresolved: "),
         ("@#Nope", "unresolved: "),
-        ("@nope/", "unresolved: "),
         ("@.env", "refused: "),
         ("@../other.py", "refused: "),
         ("@/etc/hostname.txt", "unresolved: "),
@@ -152,18 +143,13 @@ def ask(top: Path, message: str, active: str = "", opened: tuple[str, ...] = (),
         ("@~/notes.md", "refused: "),
         ("@https://example.org/x", "refused: "),
         ("@src/*.py", "included: src/app.py, src/utils.py"),
-        ("@src/*.rs", "unresolved: "),
         ("@{src,lib}/utils.py", "included: lib/utils.py, src/utils.py"),
-        ("@src/{app,utils,nope}.py", "included: src/app.py, src/utils.py"),
         ("@*/{app,utils}.{py,rs}", "included: lib/utils.py, src/app.py, src/utils.py"),
         ("@glob:lib/*.{py,md}", "included: lib/utils.py"),
-        ('@glob:"docs/*.{py,md}"', "included: docs/Getting Started.md"),
         ("@*.{rs,go}", "unresolved: "),
         ("@src/" + "{a,b}" * 7 + ".py", "refused: "),
         ("@nowhere:src/app.py", "unresolved: "),
-        ("@active", "omitted: "),
         ("@selection", "omitted: "),
-        ("@open", "omitted: "),
     ],
 )
 def test_one_mention(tmp_path: Path, mention: str, expected: str) -> None:
@@ -499,28 +485,6 @@ public class Account {
         this.balance = balance;
     }
 }
--- User.cs --
-namespace App
-{
-    public class User
-    {
-        public User(string name)
-        {
-            Name = name;
-        }
-    }
-}
--- shape.h --
-namespace geo {
-class Shape {
-public:
-    Shape(int n);
-};
-}
--- shape.cpp --
-#include "shape.h"
-geo::Shape::Shape(int n) {
-}
 -- outer.py --
 class Node:
     class Leaf:
@@ -535,12 +499,6 @@ class Node:
         ("@#Account", "included: Account.java:1-5 class Account"),
         ("@Account.java#Account", "included: Account.java:1-5 class Account"),
         ("@#Account.Account", "included: Account.java:2-4 constructor Account.Account"),
-        ("@#User", "included: User.cs:3-9 class App.User"),
-        ("@User.cs#User", "included: User.cs:3-9 class App.User"),
-        ("@User.cs#user", "included: User.cs:3-9 class App.User"),
-        ("@#User.User", "included: User.cs:5-8 constructor App.User.User"),
-        ("@#Shape", "included: shape.h:2-5 class geo.Shape"),
-        ("@shape.cpp#Shape", "included: shape.cpp:2-3 constructor geo.Shape.Shape"),
         ("@#Node", "ambiguous: @outer.py#Node, @outer.py#Node.Leaf.Node"),
         ("@outer.py#Node", "included: outer.py:1-4 class Node"),
         ("@outer.py#Leaf.Node", "included: outer.py:3-4 class Node.Leaf.Node"),
@@ -619,13 +577,6 @@ func Get() {}
 -- net/rpc/client.go --
 package rpc
 func Get() {}
--- src/path.ml --
-module Build = struct
-  let relative x = x
-end
-let to_string x = x
--- src/path.mli --
-val to_string : string -> string
 """
 
 
@@ -637,14 +588,9 @@ val to_string : string -> string
         ("@#pack.pack", "ambiguous: @shop/pack.py#pack, @till/pack.py#pack"),
         ("@#pack.Box.put", "included: shop/pack.py:2 method Box.put"),
         ("@#shop.boot", "included: shop/__init__.py:1 function boot"),
-        ("@#shop.Boot", "included: shop/__init__.py:2 class Boot"),
-        ("@#SHOP.PACK.PACK", "included: shop/pack.py:3 function pack"),
         ("@#grep_cli::src::sink::begin", "included: crates/grep-cli/src/sink.rs:1 function begin"),
         ("@#crate::sink::begin", "ambiguous: @crates/grep-cli/src/sink.rs#begin, @crates/other/src/sink.rs#begin"),
         ("@#http.Get", "included: net/http/client.go:2 function Get"),
-        ("@#Path.Build.relative", "included: src/path.ml:2 function Build.relative"),
-        ("@#Path.to_string", "included: src/path.ml:4 function to_string"),
-        ("@#to_string", "included: src/path.ml:4 function to_string"),
         ("@#nowhere.pack", "unresolved: "),
     ],
 )
@@ -778,38 +724,20 @@ def test_unicode_normal_forms(tmp_path: Path) -> None:
 
 
 def test_file_names_with_special_characters(tmp_path: Path) -> None:
-    names = [
-        "@scope.py",
-        "a#b.py",
-        "a:b.py",
-        "it's.py",
-        "-dash.py",
-        "50%.py",
-        "a(b).py",
-        "x[1].py",
-        "dot.",
-        "%20.py",
-        " s.py",
-    ]
-    workspace = "\n".join(f"-- {name} --\nx = 1" for name in names)
-    snapshot = snapshot_of(workspace, tmp_path)
-    mentions = [
-        "@@scope.py",
-        '@"a#b.py"',
-        "@a:b.py",
-        '@"it\'s.py"',
-        "@-dash.py",
-        "@50%.py",
-        '@"a(b).py"',
-        '@"x[1].py"',
-        '@"dot."',
-        "@%20.py",
-        '@" s.py"',
-        "@a#b.py",
-    ]
-    outcomes = resolve_mentions(" and ".join(mentions), context_of(snapshot))
-    got = [o.targets[0].path.rsplit("/", 1)[-1] if o.targets else o for o in outcomes]
-    assert got == [*names, "a#b.py"]
+    mentions = {
+        "@scope.py": "@@scope.py",
+        "a#b.py": '@"a#b.py"',
+        "a:b.py": "@a:b.py",
+        "it's.py": '@"it\'s.py"',
+        "50%.py": "@50%.py",
+        "a(b).py": '@"a(b).py"',
+        "dot.": '@"dot."',
+        "%20.py": "@%20.py",
+        " s.py": '@" s.py"',
+    }
+    snapshot = snapshot_of("\n".join(f"-- {name} --\nx = 1" for name in mentions), tmp_path)
+    outcomes = resolve_mentions(" and ".join(mentions.values()), context_of(snapshot))
+    assert [o.targets[0].path.rsplit("/", 1)[-1] if o.targets else o for o in outcomes] == [*mentions]
 
 
 def test_no_workspace_folder(tmp_path: Path) -> None:
@@ -826,13 +754,6 @@ def test_cancelled_token(tmp_path: Path) -> None:
         resolve_mentions("@src/app.py", context)
 
 
-def test_offsets_refer_to_the_message(tmp_path: Path) -> None:
-    message = "a @src/app.py and\n@src/app.py, @nope: @src: x @#main @#main"
-    outcomes = resolve_mentions(message, context_of(snapshot_of(SHOP, tmp_path)))
-    assert [message[o.mention.start : o.mention.end] for o in outcomes] == [o.mention.text for o in outcomes]
-    assert [o.mention.text for o in outcomes] == ["@src/app.py", "@src/app.py", "@src", "@#main", "@#main"]
-
-
 def test_long_pasted_log(tmp_path: Path) -> None:
     message = "\n".join(f"error: @worker failed @ {i} in @src/app.py" for i in range(5000))
     outcomes = resolve_mentions(message, context_of(snapshot_of(SHOP, tmp_path)))
@@ -843,8 +764,6 @@ def test_long_pasted_log(tmp_path: Path) -> None:
     ("interface", "implementation", "mention", "path"),
     [
         ("Lamp.h", "Lamp.m", "@#Lamp.dim", "Lamp.m"),
-        ("lamp.fsi", "lamp.fs", "@#dim", "lamp.fs"),
-        ("lamp.pks", "lamp.pkb", "@#lamp.dim", "lamp.pkb"),
     ],
 )
 def test_implementation_is_preferred_to_its_interface(
@@ -853,10 +772,6 @@ def test_implementation_is_preferred_to_its_interface(
     texts = {
         "Lamp.h": "@interface Lamp : NSObject\n- (void)dim;\n@end\n",
         "Lamp.m": "@implementation Lamp\n- (void)dim {\n}\n@end\n",
-        "lamp.fsi": "module Lamp\nval dim: int -> int\n",
-        "lamp.fs": "module Lamp\nlet dim n =\n    n\n",
-        "lamp.pks": "CREATE PACKAGE lamp AS\n  PROCEDURE dim;\nEND lamp;\n/\n",
-        "lamp.pkb": "CREATE PACKAGE BODY lamp AS\n  PROCEDURE dim IS\n  BEGIN\n    NULL;\n  END dim;\nEND lamp;\n/\n",
     }
     text = "".join(f"-- {name} --\n{texts[name]}" for name in (interface, implementation))
     context = context_of(snapshot_of(text, tmp_path))
