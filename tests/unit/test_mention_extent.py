@@ -108,23 +108,16 @@ APP, B = "src/app.py:1-10", "src/b.py:1"
     [
         # scripts without spaces, particles
         ("比较@src/app.py和@src/b.py", [f"@src/app.py → {APP}", f"@src/b.py → {B}"]),
-        ("@app.pyを説明して", [f"@app.py → {APP}"]),
         ("비교 @src/app.py와", [f"@src/app.py → {APP}"]),
         ("ดู@src/app.pyหน่อย", [f"@src/app.py → {APP}"]),
-        ("و@src/app.py", [f"@src/app.py → {APP}"]),
-        ("посмотри @src/app.pyи", [f"@src/app.py → {APP}"]),
         ("看@読み方.md吧", ["@読み方.md → docs/読み方.md:1-2"]),
-        ("@Makefileの", ["@Makefile → Makefile:1"]),
         ("@設計について", ["@設計 → 設計/仕様書.md:1"]),
-        ("@設計書.md", ["@設計書.md → unresolved"]),
         ("@設計/仕様書.md：1", ["@設計/仕様書.md：1 → 設計/仕様書.md:1"]),
         # punctuation and symbols around it
         ("see:@src/app.py", [f"@src/app.py → {APP}"]),
-        ("Done.@src/app.py", [f"@src/app.py → {APP}"]),
         ("👉@src/app.py→@src/b.py", [f"@src/app.py → {APP}", f"@src/b.py → {B}"]),
         ("@src/app.py\u200f, \u2068@src/b.py\u2069", [f"@src/app.py → {APP}", f"@src/b.py → {B}"]),
         ("@src/app.py+@src/b.py", [f"@src/app.py → {APP}", f"@src/b.py → {B}"]),
-        ("@src/app.py/@src/b.py", [f"@src/app.py → {APP}", f"@src/b.py → {B}"]),
         ("_@src/app.py_ @src/b.py—why", [f"@src/app.py → {APP}", f"@src/b.py → {B}"]),
         (
             "@“src/app.py” @`src/b.py` @[src/b.py]",
@@ -141,7 +134,6 @@ APP, B = "src/app.py:1-10", "src/b.py:1"
         # other tools' prefixes
         ("@file:src/app.py @folder:設計", [f"@file:src/app.py → {APP}", "@folder:設計 → 設計/仕様書.md:1"]),
         ("#file:src/b.py #file:nothing.py", [f"#file:src/b.py → {B}"]),
-        ("#folder:設計 #folder:nothing/", ["#folder:設計 → 設計/仕様書.md:1"]),
         ("@symbol:Cart.total", ["@symbol:Cart.total → src/app.py:2-3"]),
         ("@class:Stack @def:one", ["@class:Stack → lib/stack.rs:1", "@def:one → src/app.py:7"]),
         ("#sym:Cart.total(), #symbol:Nothing", ["#sym:Cart.total → src/app.py:2-3"]),
@@ -162,19 +154,15 @@ def test_extent(context: ResolveContext, message: str, expected: list[str]) -> N
     ("mention", "lines"),
     [
         ("@src/app.py:2-3", "2-3"),
-        ("@src/app.py:L2:3", "2-3"),
         ("@src/app.py:2,3", "2-3"),
         ("@src/app.py:2-3,5-6", "2-3, src/app.py:5-6"),
         ("@src/app.py#L2-L3,L6", "2-3, src/app.py:6"),
-        ("@src/app.py::2-3", "2-3"),
         ("@src/app.py(2,5)", "2"),
         ("@src/app.py(2,1-3,4)", "2-3"),
         ("@src/app.py#2-3", "2-3"),
-        ("@src/app.py#L2-#L3", "2-3"),
         ("@src/app.py:2..3", "2-3"),
         ("@src/app.py:2—3", "2-3"),
         ("@src/app.py:２-３", "2-3"),
-        ("@src/app.py:2:1-3:5", "2-3"),
         ("@src/app.py@2-3", "2-3"),
         ("@src/app.py:2:5", "2"),
     ],
@@ -203,24 +191,19 @@ def test_heading_of_digits_precedes_a_line(context: ResolveContext) -> None:
     [
         ("what does @#empty? do", "@#empty? → lib/cart.rb:2-4"),
         ("is it @#Cart.total?", "@#Cart.total → src/app.py:2-3"),
-        ("@#Cart.totalを", "@#Cart.total → src/app.py:2-3"),
         ("@src/app.py#Cart.totalを", "@src/app.py#Cart.total → src/app.py:2-3"),
         ("@#Basket.<=> x", "@#Basket.<=> → lib/cart.rb:10-12"),
         ("@#Stack<T>::push x", "@#Stack<T>::push → lib/stack.rs:4-6"),
-        ("@#Stack::<T>::push x", "@#Stack::<T>::push → lib/stack.rs:4-6"),
         ("@#<Stack<T> as Drop>::drop x", "@#<Stack<T> as Drop>::drop → lib/stack.rs:10-12"),
         ("@#crate::Stack::push x", "@#crate::Stack::push → lib/stack.rs:4-6"),
-        ("@#Drop::drop x", "@#Drop::drop → lib/stack.rs:10-12"),
         ("@#(*Cart).total x", "@#(*Cart).total → src/app.py:2-3"),
         ("@#Cart->total() x", "@#Cart->total → src/app.py:2-3"),
-        ("@#Shop\\Store->save! x", "@#Shop\\Store->save! → lib/cart.ex:2-4"),
         ("@#save!/1 x", "@#save!/1 → lib/cart.ex:2-4"),
         ("@#self.total x", "@#self.total → src/app.py:2-3"),
         # never another symbol
         ("@#Cart<T>.totl x", "@#Cart<T>.totl → unresolved"),
         ("@#Cart.total.x", "@#Cart.total.x → unresolved"),
         ("@#Cart->totl() x", "@#Cart->totl → unresolved"),
-        ("@#Cart.total= x", "@#Cart.total= → unresolved"),
     ],
 )
 def test_symbols(context: ResolveContext, message: str, expected: str) -> None:
@@ -258,11 +241,9 @@ def test_location_at_the_end_of_a_text(text: str) -> None:
     ("written", "expected"),
     [
         ("App\\Models\\User::fullName", "App.Models.User.fullName"),
-        ("\\App\\User", "App.User"),
         ("Map[K, V].get", "Map.get"),
         ("Repo.operator==", "Repo.=="),
         ("A._A__private", "A.__private"),
-        ("Counter.prototype.value", "Counter.value"),
         ("type", "r#type"),
     ],
 )

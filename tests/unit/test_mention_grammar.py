@@ -207,20 +207,7 @@ def test_a_quoted_mention_may_contain_backticks() -> None:
 
 
 @pytest.mark.parametrize(
-    "message",
-    [
-        "@alice",
-        "@Override",
-        "@property",
-        "@app.route",
-        "@pytest.fixture",
-        "@types/node",
-        "@babel/core@7.1.0",
-        "@param",
-        "@v1.2.3",
-        "@media",
-        "@nobody: hello",
-    ],
+    "message", ["@alice", "@Override", "@app.route", "@types/node", "@babel/core@7.1.0", "@v1.2.3", "@nobody: hello"]
 )
 def test_text_that_is_not_an_explicit_reference(message: str) -> None:
     assert not any(is_explicit_reference(mention) for mention in parse(message))

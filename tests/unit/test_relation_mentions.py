@@ -83,13 +83,11 @@ def summarize(message: str, context: ResolveContext) -> list[str]:
         ("@callers:weigh", "included: src/cart.py total"),
         ("@callers:src/cart.py#weigh", "included: src/cart.py total"),
         ('@callers:"my dir/a b.py"#spaced', "included: my dir/a b.py user"),
-        ('@callers:"my dir/a b.py#spaced"', "included: my dir/a b.py user"),
         ("@callers:total", "ambiguous: @callers:src/cart.py#total, @callers:src/other.py#total"),
         ("@callers:nope.py#total", 'unresolved: File "nope.py" not found in the workspace.'),
         # names and paths may contain "#"
         ("@callers:C.#inc", "included: web/c.js C.bump"),
         ("@callers:#inc", "included: web/c.js C.bump"),
-        ("@callers:web/c.js#C.#inc", "included: web/c.js C.bump"),
         ("@callers:web/c.js##inc", "included: web/c.js C.bump"),
         ("@callees:C#bump", "included: web/c.js C.#inc"),  # there is a folder c as well
         ("@callers:src/#weigh", "included: src/cart.py total"),
@@ -104,14 +102,11 @@ def summarize(message: str, context: ResolveContext) -> list[str]:
         ),
         ("@tests:src/cart.py#total", "included: tests/test_cart.py test_total"),
         ("@tests:src/cart.py", "included: tests/test_cart.py test_total"),
-        ("@tests:cart.py", "included: tests/test_cart.py test_total"),
         ("@tests:src/other.py", "unresolved: No tests of src/other.py found (syntactic analysis)."),
         ("@tests:bin/shop", "unresolved: No tests of bin/shop found (syntactic analysis)."),
         ("@tests:bin/nope", 'unresolved: File "bin/nope" not found in the workspace.'),
         ("@tests:web/c.js", "included: web/c.test.js"),
-        ("@tests:web/c.js##inc", "included: web/c.test.js"),
         ("@tests:src/nope.py", 'unresolved: File "src/nope.py" not found in the workspace.'),
-        ("@tests:nope", 'unresolved: Symbol "nope" not found in the workspace.'),
     ],
 )
 def test_arguments(tmp_path: Path, mention: str, expected: str) -> None:
