@@ -274,14 +274,13 @@ func Other() int { return open("a") }
     [
         ("@callers:sys/dir_windows.go#open", "included: sys/dir_unix.go use, sys/read.go Read"),
         ("@callers:sys/dir_unix.go#open", "included: sys/dir_unix.go use, sys/read.go Read"),
-        ("@callers:sys#open", "included: sys/dir_unix.go use, sys/read.go Read"),
         (
             "@callers:open",
             "ambiguous: @callers:other/open.go#open, @callers:sys/dir_unix.go#open, @callers:sys/dir_windows.go#open",
         ),
     ],
 )
-def test_build_variants_are_merged(tmp_path: Path, mention: str, expected: str) -> None:
+def test_callers_of_build_variants(tmp_path: Path, mention: str, expected: str) -> None:
     assert summarize(f"see {mention} there", context_for(PLATFORMS, tmp_path)) == [expected]
 
 

@@ -77,8 +77,6 @@ _LOCATION_KINDS = frozenset({"file", "folder", "symbol", "workspace"})
 _PATH_SYNTAX = re.compile(r"[/\\]|\.[A-Za-z]")
 _SENTENCE = ".,;:!?)\"'`*_>|]}\u2026"
 _CLOSING = ".:!?"
-_QUERY = re.compile(r"\?[\w=&%.-]*(?=#L\d)")
-"""Query of a URL between a path and its lines, as GitHub writes it: "README.md?plain=1#L3"."""
 _OPERATORS = "=<>+-*/%&|^~"
 _SYMBOL_MARK = re.compile(r"::?|#")
 _NAME_START = re.compile(r"[\0\w$~#(<\[+=*-]")
@@ -191,13 +189,14 @@ class _Finder:
         is_known = self._symbol_test(token.value[start:path_end])
         mark = _SYMBOL_MARK.match(masked, path_end)
         end = self._symbol_end(token, mark.end(), is_known) if mark is not None else 0
-        query = _QUERY.match(masked, path_end)
-        lines = parse_lines(masked, query.end() if query is not None else path_end)
+        lines = parse_lines(masked, path_end)
         if lines is not None and not (end and mark is not None and mark.group() == "#" and end >= lines.end):
             return located_mention(token.cut(lines.end), self._message, path_end, lines)
         if mark is not None and not end and _begins_name(masked, mark):
             end = default_length(token)
-            end = end if end > mark.end() else trimmed_length(token, _word_end(masked, mark.end()))
+            if end <= mark.end():
+                stops = (i for i in range(mark.end(), len(masked)) if masked[i].isspace() or masked[i] in ",;)]}")
+                end = trimmed_length(token, next(stops, len(masked)))
             end = end if end > mark.end() else path_end
         return located_mention(token.cut(max(end, path_end)), self._message, path_end)
 
@@ -335,11 +334,6 @@ def _is_prose(rest: str) -> bool:
         return False
     clause = re.match(r"[^\s，。、；：！？@,;]*", rest)
     return clause is None or _PATH_SYNTAX.search(clause.group()) is None
-
-
-def _word_end(masked: str, at: int) -> int:
-    match = re.compile(r"[^\s,;)\]}]*").match(masked, at)
-    return match.end() if match is not None else at
 
 
 def _is_inside_word(masked: str, at: int) -> bool:

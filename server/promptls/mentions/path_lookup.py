@@ -368,7 +368,10 @@ def suggest_path(
         folders, _, last = label.rpartition("/")
         score = _name_ratio(name, last)
         if "/" in written:
-            score = (score + _folder_ratio(fold_case(written).rpartition("/")[0], folders)) / 2
+            written_folders = fold_case(written).rpartition("/")[0]
+            # Folders that were not written are ignored.
+            ratio = fuzz.partial_ratio if len(folders) > len(written_folders) else fuzz.ratio
+            score = (score + ratio(written_folders, folders)) / 2
         scored.append((score, key))
     best = max((score for score, _ in scored), default=0.0)
     if best >= (MIN_CONFIDENT_RATIO if confident else MIN_PATH_RATIO):
@@ -468,11 +471,6 @@ def _name_ratio(name: str, other: str) -> float:
         return SAME_STEM_RATIO
     common = dot + extension if dot and name.endswith(dot + extension) else ""
     return fuzz.ratio(name.removesuffix(common), other.removesuffix(common))
-
-
-def _folder_ratio(written: str, actual: str) -> float:
-    """Return the ratio of two folder paths; folders that were not written are ignored."""
-    return fuzz.partial_ratio(written, actual) if len(actual) > len(written) else fuzz.ratio(written, actual)
 
 
 def _deepest_folder(context: ResolveContext, written: str, roots: tuple[Root, ...]) -> str:

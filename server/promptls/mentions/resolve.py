@@ -148,7 +148,9 @@ def resolve_message(message: ParsedMessage, context: ResolveContext, kinds: Kind
             if context.anchors is not None and mention.kind == "file" and not place:
                 outcome = apply_anchor(outcome, context.anchors, context)
             resolved[key] = outcome
-        outcome = _shift(resolved[key], mention.start)
+        found = resolved[key].mention
+        found = replace(found, start=found.start + mention.start, end=found.end + mention.start)
+        outcome = replace(resolved[key], mention=found)
         if place or not _is_mention(message.text, outcome):
             texts += path_as_text(outcome, place, context)
             continue
@@ -189,12 +191,6 @@ def _with_kinds(mentions: Sequence[Mention]) -> Iterator[tuple[Mention, MentionK
         kind = kinds.get(mention.kind)
         if kind is not None:
             yield mention, kind
-
-
-def _shift(outcome: MentionOutcome, start: int) -> MentionOutcome:
-    """Return the outcome for the same mention at another offset."""
-    mention = outcome.mention
-    return replace(outcome, mention=replace(mention, start=mention.start + start, end=mention.end + start))
 
 
 def _resolve_cached(kind: MentionKind, mention: Mention, context: ResolveContext) -> MentionOutcome:

@@ -33,7 +33,6 @@ from promptls.mentions.path_lookup import (
     find_on_disk,
     find_roots,
     mention_for,
-    sort_by_proximity,
     suggest_by_stem,
     suggest_exact_symbol,
     suggest_path,
@@ -75,12 +74,6 @@ def resolve_file(mention: Mention, context: ResolveContext) -> MentionOutcome:
     if mention.lines is None and file_sets.is_glob(mention.target):
         return file_sets.resolve_glob(mention, context)
     return _not_found(mention, context, matches.outside)
-
-
-def scope_files(mention: Mention, context: ResolveContext) -> Sequence[str]:
-    """Return all files that match the path in a symbol mention, nearest first."""
-    roots = find_roots(context.snapshot, mention.root)
-    return sort_by_proximity(context, find_files(context, mention.target, roots).paths)
 
 
 def _case_note(mention: Mention, context: ResolveContext, matches: PathMatches) -> str:

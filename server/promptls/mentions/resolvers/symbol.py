@@ -24,6 +24,7 @@ from promptls.mentions.outcomes import MAX_CANDIDATES, ambiguous, included, refu
 from promptls.mentions.path_lookup import (
     access_denied_reason,
     files_below,
+    find_files,
     find_folders,
     find_roots,
     mention_for,
@@ -50,7 +51,7 @@ class Definition(Struct, frozen=True):
 
 def resolve(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve a mention of a symbol to its definition or overloads."""
-    definitions, spelling = _matching_definitions(mention, context)
+    definitions, spelling = matching_definitions(mention, context)
     if isinstance(definitions, MentionOutcome):
         return definitions
     if len({(d.path, d.symbol.qualified) for d in definitions}) > 1:
@@ -72,12 +73,7 @@ def _completely_qualified(definitions: Sequence[Definition], spelling: Spelling)
     return complete if len({d.path for d in complete}) == 1 else []
 
 
-def matching_definitions(mention: Mention, context: ResolveContext) -> list[Definition] | MentionOutcome:
-    """Return all definitions that match the mention, or the outcome if there are none."""
-    return _matching_definitions(mention, context)[0]
-
-
-def _matching_definitions(
+def matching_definitions(
     mention: Mention, context: ResolveContext
 ) -> tuple[list[Definition] | MentionOutcome, Spelling]:
     """Return all definitions that match the mention, or the outcome if there are none, and the spelling that matched."""
@@ -172,9 +168,9 @@ def _scope(mention: Mention, context: ResolveContext) -> Sequence[str] | Mention
     roots = find_roots(context.snapshot, mention.root)
     if not mention.scope:
         return None if roots or not mention.root else _unknown_scope(mention, context)
-    paths = file.scope_files(replace(mention, kind="file", target=mention.scope, scope=""), context)
+    paths = find_files(context, mention.scope, roots).paths
     if paths:
-        return paths
+        return sort_by_proximity(context, paths)
     folders = find_folders(context, mention.scope.rstrip("/"), roots).paths
     if folders:
         return files_below(context.snapshot, folders)

@@ -166,11 +166,6 @@ def starts_mention(text: str, at: int, begin: int = 0) -> bool:
     return not ends_in_cased_word(text, at)
 
 
-def is_weak_start(text: str, at: int) -> bool:
-    """Return whether the character before an "@" makes it code more likely than a mention."""
-    return at > 0 and text[at - 1] in _WEAK_STARTERS
-
-
 def _is_url(text: str, at: int, begin: int) -> bool:
     """Return whether the colon before an "@" ends the user of a URL: "https://user:@host"."""
     return "://" in text[max(begin, at - MAX_LENGTH) : at].rsplit(None, 1)[-1]
@@ -202,7 +197,7 @@ def read_token(text: str, at: int, stop: int, *, typing: bool = False) -> Mentio
     stop = min(stop, len(text))
     limit = min(stop, at + MAX_LENGTH + 1)
     signs = depth = 0
-    weak = is_weak_start(text, at)
+    weak = at > 0 and text[at - 1] in _WEAK_STARTERS
     while i < limit:
         char = text[i]
         if not masked and char in _OUTER_QUOTES:
