@@ -348,7 +348,6 @@ def test_diff_order_file_that_is_a_pipe_is_not_read(repo: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("@branch:fea", ["feature"]),
         ("@branch:", ["feature", "main"]),
         ("@commit:v1", ["v1.0"]),
         ("@diff:fea", ["feature"]),
