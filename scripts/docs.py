@@ -286,23 +286,21 @@ def protocol_page() -> str:
         f"Version {grammar.GRAMMAR_VERSION} of the grammar. `promptls/mentionKinds` lists the kinds. "
         "A mention ends with the longest path or symbol that exists, see [Mention kinds](mention-kinds.md). Code "
         "contains no mentions. Punctuation at the end belongs to the sentence. A name with spaces is quoted, or its spaces are "
-        "escaped; a file is also found without that if its name has an extension.",
+        "escaped.",
         f"```text\n{grammar_lines()}\n```",
         "### What is code",
-        "Code blocks and code spans are those of CommonMark, also in lists and quotes. The HTML elements `code`, `kbd`, "
+        "Code blocks and code spans are those of CommonMark, also in lists and quotes, whose markers are skipped. The HTML elements `code`, `kbd`, "
         "`pre`, `samp`, `script`, `style` and `tt` are code, too. Indentation that all lines share is ignored.",
-        "If CommonMark leaves a fence or three backticks over, the message is read a second time. Then a fence may open "
-        "at the end of a sentence, close at the end of a code line or before more text, contain fences of its own "
-        "length that name a language, and go on without the indentation of its list item. The reading that leaves less "
-        "over is used. Otherwise a fence that is not closed extends to the end of the message.",
+        "If a fence or three backticks are left over, the message is read a second time. Then a fence may open at the end "
+        "of a sentence, and close at the end of a code line or before more text. The reading that leaves less over is "
+        "used. Otherwise a fence that is not closed extends to the end of the message.",
         "A bare word (`@tree`, `@test`) is also text where a message contains code without a fence: in assignments, "
         "declarations, calls, comments, SQL statements, indented bodies, annotations above a declaration, and commands "
         "of package managers. A variable of the code is text in the prose of the message, too. `@tree:` and `@test/` "
         "are mentions anywhere outside of a fence.",
         "If a kind, a file or a folder has the name of a word that is text, there is a diagnostic of the code `text` "
         "with the mention to write instead, and a warning in the results of `promptls/buildPrompt` and "
-        "`promptls/resolveMentions`. The same holds for files that are mentioned in indented code or in a fence that is "
-        "not closed.",
+        "`promptls/resolveMentions`.",
         "## Prompt documents",
         "A prompt document has the language `promptls`, the name `*.prompt.md`, or a language that "
         "`documents.languages` lists. Its features show the dry run that `promptls/resolveMentions` returns; other "
@@ -310,8 +308,9 @@ def protocol_page() -> str:
         "`over-budget`, `moved`, `changed`, `deleted` and `text`. They are pushed with the version of the document. A "
         "mention at the last edit keeps its diagnostic, or the lack of one, until the user types elsewhere or pauses for "
         "1.5 s; a mention that is not found keeps it while the index is incomplete. A mention of editor state that is "
-        "empty, such as `@problems` without problems, is omitted. A mentioned range or definition is anchored to its text "
-        "when it is first resolved; a request uses these anchors if it names the `document` that contains the message.",
+        "empty, such as `@problems` without problems, is omitted. A mentioned range is anchored to its text "
+        "when it is first resolved, until the server exits; a request uses these anchors if it names the `document` that "
+        "contains the message.",
         table(("feature", "params"), [(f"`{name}`", kind.__name__) for name, (kind, *_) in LSP_FEATURES.items()]),
         "Code lenses and code actions run the commands `promptls.openPrompt` and `promptls.copyPrompt` with the `{uri}` "
         "of the document. A client with its own preview handles them. Otherwise the server writes the prompt to a file "

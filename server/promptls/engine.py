@@ -34,7 +34,7 @@ from promptls.index import (
 from promptls.knowledge.memory_store import MemoryStore
 from promptls.knowledge.project.facts import ProjectHeader, project_header
 from promptls.knowledge.project.project_index import ProjectIndex
-from promptls.mentions.anchors import AnchorStore
+from promptls.mentions.anchors import DocumentAnchors
 from promptls.mentions.completion.index import CompletionIndex
 from promptls.mentions.context import ClientContext, ResolveContext, Services
 from promptls.mentions.resolve import has_location_mentions, undefined_symbol_names
@@ -103,7 +103,7 @@ class Engine:
         self._worker_started = False  # the interactive worker
         self._first_index_done = False
         self.indexer = Indexer(index_config(settings), workspace, self._on_indexer_step)
-        self.anchors = AnchorStore(cache_directory(settings) / "anchors")
+        self._anchors: dict[str, DocumentAnchors] = {}  # by the URI of the prompt document
         self.language_model = connect_language_model(settings.language_model, os.environ, send_complete)
         self._graph = Graph(ImportResolvers().at)
         self._graph_executor = ThreadPoolExecutor(1, "graph")
@@ -238,7 +238,7 @@ class Engine:
             token,
             self.services,
             document=document_path(document, [root.path for root in snapshot.roots]) if document else "",
-            anchors=self.anchors.for_document(document) if document else None,
+            anchors=self._anchors.setdefault(document, DocumentAnchors()) if document else None,
             index_complete=self.index_complete,
             is_partial=lambda: has_unread_changes or self.index.is_partial(snapshot),
             pending_symbols=pending_symbols,

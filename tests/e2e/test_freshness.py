@@ -348,7 +348,7 @@ def test_backup_and_swap_files_are_not_indexed(visit: Visit, shop: Path) -> None
     client.wait_indexed()
     assert paths(client, "trolley with a squeaking wheel")[0] == "shop/#notes.py"
     assert not [p for p in paths(client, "trolley with a squeaking wheel") if p[-1] == "~" or p.endswith("#")]
-    result = client.build("@shop/cart.py~")
+    result = client.build("@shop/.cart.py.swp")
     assert result["mentions"][0]["status"] == "refused"
     assert "backup file of an editor" in result["mentions"][0]["reason"]
 

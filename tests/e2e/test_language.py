@@ -293,15 +293,12 @@ def test_hover_shows_unsaved_edits(page: OpenPrompt) -> None:
 
 
 def test_renaming_files_updates_mentions(page: OpenPrompt) -> None:
-    saved = page.root / "notes/ask.prompt.md"
-    saved.parent.mkdir()
-    saved.write_text("See @shop/cart.py#Cart.total and @shop/.\n")
-    page.client.files_changed(saved)
-    page.client.wait_indexed()
+    text = "See @shop/cart.py#Cart.total and @shop/."
+    other = OpenPrompt(page.client, page.root, "untitled:Question-2", text, page.encoding)
     files = [{"oldUri": (page.root / "shop").as_uri(), "newUri": (page.root / "store").as_uri()}]
     changes = page.client.request("workspace/willRenameFiles", {"files": files})["changes"]
     assert [e["newText"] for e in changes[page.uri]] == ["@store/cart.py:24-26"]
-    assert [e["newText"] for e in changes[saved.as_uri()]] == ["@store/cart.py#Cart.total", "@store/"]
+    assert [e["newText"] for e in changes[other.uri]] == ["@store/cart.py#Cart.total", "@store/"]
 
 
 def test_rename_changes_all_open_prompt_documents(page: OpenPrompt) -> None:

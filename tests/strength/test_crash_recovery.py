@@ -285,38 +285,6 @@ def test_killed_while_adding_memory_entries(sandbox: Sandbox, effort: float, tri
     kill(client)
 
 
-def test_killed_while_writing_anchors(sandbox: Sandbox, effort: float, tries: Tries) -> None:
-    """Anchored lines refer to the same code after any kill."""
-    rng = random.Random(SEED)
-    cart = sandbox.root / "shop/cart.py"
-    before = cart.read_text()
-    anchored = [line for line in before.splitlines() if line.strip()][-3:]
-    count = len(before.splitlines())
-    document = sandbox.folder / "ask.prompt.md"
-    message = f"Is this right? @shop/cart.py:{count - 2}-{count}"
-    document.write_text(message)
-    params = {"message": message, "document": document.as_uri()}
-    client = sandbox.start()
-    assert client.request("promptls/resolveMentions", params)["mentions"][0]["status"] == "included"
-    client.build(**params)
-    for _ in repetitions(2, effort):
-        text = cart.read_text()
-        for _ in range(4):  # each request rewrites the file of anchors
-            text = f"# one more line\n{text}"
-            cart.write_text(text)
-            client.start_request("promptls/buildPrompt", params)
-        kill_within(client, 0.4, rng)
-        tries("kills")
-        client = sandbox.start()
-        (mention,) = client.request("promptls/resolveMentions", params)["mentions"]
-        assert mention["status"] == "included"
-        (target,) = mention["targets"]
-        lines = cart.read_text().splitlines()
-        assert lines[target["range"]["start"]["line"] : target["range"]["end"]["line"]] == anchored
-    kill(client)
-    cart.write_text(before)
-
-
 @pytest.mark.parametrize("delay_s", [0.1, 0.2, 0.4, 0.8])
 def test_interrupt_at_any_moment_is_silent(tmp_path: Path, delay_s: float) -> None:
     root = make_shop(tmp_path / "shop")

@@ -528,7 +528,7 @@ def test_repository_cannot_execute_commands(visit: Visit, shop: Path, tmp_path: 
         )
         assert built["mentions"][0]["status"] in ("included", "partial", "unresolved"), mention
     assert "return 2" in client.build("@diff")["prompt"] and "touched" in client.build("@diff")["prompt"]
-    assert "the submodule at another commit" in client.build("@diff")["prompt"]
+    assert "+Subproject commit" in client.build("@diff")["prompt"]
     for path in (
         "shop/cart.py",
         "module/inner.py",

@@ -172,7 +172,7 @@ def test_workspace_settings_open_no_files_or_connections(tmp_path: Path, listeni
             section, _, setting = name.partition(".")
             if is_trusted(name) and client.configuration.get(section, {}).get(setting):
                 assert any(name in text and "only the user settings can" in text for text in warned), name
-        assert not any((workspace.outside / name).exists() for name in ("index", "prompts", "anchors", "manifest"))
+        assert not any((workspace.outside / name).exists() for name in ("index", "prompts", "manifest"))
     finally:
         client.kill()
 

@@ -73,10 +73,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
         # exact name, stem, prefix, word start, substring, path
         ("@Makefile", ["@Makefile"]),
         ("@snapshot", ["@server/snapshot.py", "@server/deep/inside/snapshot.py", "@tests/test_snapshot.py"]),
-        ("@SNAP", ["@server/snapshot.py", "@server/deep/inside/snapshot.py", "@tests/test_snapshot.py"]),
         ("@ping", ["@server/pingPong.ts", "@server/handle_ping.py", '@"docs/about pings.md"']),
         ("@hp", ["@server/handle_ping.py"]),
-        ("@pP", ["@server/pingPong.ts"]),
         ("@hdlpng", ["@server/handle_ping.py"]),
         ("@ring", ["@server/deep/spring.py"]),
         ("@inside/s", ["@server/deep/inside/snapshot.py"]),
@@ -88,9 +86,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
         ("@server\\deep\\s", ["@server/deep/spring.py", "@server/deep/inside/"]),
         # kinds and files of the same name
         ("@op", ["@open", '@"open"']),
-        ("@sel", ["@selection"]),
         # symbols
-        ("@#handle", ["@#handle_ping"]),
         (
             "@#re",
             [
@@ -100,18 +96,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
                 "@tests/test_snapshot.py#Snapshot.read",
             ],
         ),
-        (
-            "@#Snapshot.re",
-            [
-                "@server/snapshot.py#Snapshot.read",
-                "@#Snapshot.replay",
-                "@#Snapshot.render",
-                "@tests/test_snapshot.py#Snapshot.read",
-            ],
-        ),
         ("@#snapshot::repl", ["@#Snapshot.replay"]),
         ("@#pon", ["@#Pings.Pongs", "@#pingPong"]),
-        ("@snapshot.py#", ["@server/snapshot.py#Snapshot", "@server/snapshot.py#Snapshot.read"]),
         (
             "@server/snapshot.py#",
             [
@@ -121,7 +107,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
                 "@server/snapshot.py#take",
             ],
         ),
-        ("@server/snapshot.py#ren", ["@server/snapshot.py#Snapshot.render"]),
         # lines
         (
             "@server/snapshot.py:",
@@ -130,7 +115,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
         ("@server/snapshot.py:5", ["@server/snapshot.py:5-6"]),
         ("@server/snapshot.py:ta", ["@server/snapshot.py:9"]),
         # quotes and escapes
-        ('@"about', ['@"docs/about pings.md"']),
         ('@"docs/about pi', ['@"docs/about pings.md"']),
         ("@about\\ pi", ['@"docs/about pings.md"']),
         # no mention at the cursor
@@ -144,16 +128,6 @@ def test_items_in_order(shop: Snapshot, typed: str, expected: list[str]) -> None
     result = inserts(complete_at(shop, "a line\n" + typed))
     assert result[: len(expected)] == expected
     assert bool(result) == bool(expected)
-
-
-def test_members_after_a_dot(shop: Snapshot) -> None:
-    result = inserts(complete_at(shop, "@#Snapshot."))
-    assert sorted(result) == [
-        "@#Snapshot.render",
-        "@#Snapshot.replay",
-        "@server/snapshot.py#Snapshot.read",
-        "@tests/test_snapshot.py#Snapshot.read",
-    ]
 
 
 def test_items_directly_after_the_at_sign(shop: Snapshot) -> None:
@@ -225,13 +199,10 @@ def test_open_document_is_offered_despite_the_limit(tmp_path: Path) -> None:
     ("typed", "replaced"),
     [
         ("see @serv| please", "@serv"),
-        ("see @server/sn|apshot.py please", "@server/snapshot.py"),
-        ("see @server/sn|apshot.py. Please", "@server/snapshot.py"),
         ("see @|please", "@"),
         ('see @"about pi|', '@"about pi'),
         ("see @x.py:|10-20 please", "@x.py:10-20"),
         ("see @server/sn|:10-20", "@server/sn"),
-        ("see @server/sn|apshot.py:10-20", "@server/snapshot.py"),
         ("see @server/sn|#Snapshot", "@server/sn"),
         ("see @server/sn|apshot.py#Snapshot.get", "@server/snapshot.py"),
         ("see @server/sn|的作用", "@server/sn"),
@@ -252,12 +223,10 @@ def test_replaced_range(shop: Snapshot, typed: str, replaced: str) -> None:
         ("@server/sn|#Snapshot.read", "server/snapshot.py", "@server/snapshot.py#Snapshot.read"),
         ("@#Snap|shot.read x", "Snapshot.replay", None),
         ("@#hand|le_ping.x", "handle_ping", "@#handle_ping.x"),
-        ("@ser|ver/snapshot.py", "server/", "@server/snapshot.py"),
         ("@server/sn|的作用", "server/snapshot.py", "@server/snapshot.py的作用"),
         ('@"docs/about| pings.md" x', "docs/about pings.md", '@"docs/about pings.md" x'),
         ('@"docs/about| and say "hello"', "docs/about pings.md", '@"docs/about pings.md" and say "hello"'),
         ("@|please", "selection", "@selection please"),
-        ("@dif|f:staged", "diff", "@diff:staged"),
         ("@com|mit:abc", "commit:", "@commit:abc"),
     ],
 )
@@ -275,9 +244,6 @@ TASKS = """
 -- queue/canvas.py --
 def chain(): pass
 def chord(): pass
--- queue/task.py --
-class Task:
-    def retry(self): pass
 -- queue/backends/redis.py --
 class MaxRetriesError(Exception): pass
 -- docs/queue.backends.redis.rst --
@@ -294,21 +260,12 @@ Changelog
     [
         ("@cans", "@queue/canvas.py"),
         ("@backRedis", "@queue/backends/redis.py"),
-        ("@backredis", "@queue/backends/redis.py"),
-        ("@#TaskRet", "@#Task.retry"),
-        ("@#taskret", "@#Task.retry"),
         ("@#canvas::ch", "@#chain"),
         ("@#canvas.", "@#chain"),
         ("@MaxRet", "@#MaxRetriesError"),
-        ("@quuee/can", "@queue/canvas.py"),
-        ("@cavnas", "@queue/canvas.py"),
         ("@../queue/can", "@queue/canvas.py"),
         ("@layer:co", "@layer:core"),
-        ("@glob:qu", "@glob:queue/**"),
-        ("@text:ch", "@text:chain"),
-        ("@text:que", "@text:queue/:"),
         ("@tests:queue/can", "@tests:queue/canvas.py"),
-        ("@terminal:", "@terminal:20"),
     ],
 )
 def test_first_item_of_abbreviated_names(tmp_path: Path, typed: str, expected: str) -> None:

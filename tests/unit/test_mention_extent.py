@@ -108,23 +108,16 @@ APP, B = "src/app.py:1-10", "src/b.py:1"
     [
         # scripts without spaces, particles
         ("比较@src/app.py和@src/b.py", [f"@src/app.py → {APP}", f"@src/b.py → {B}"]),
-        ("@app.pyを説明して", [f"@app.py → {APP}"]),
         ("비교 @src/app.py와", [f"@src/app.py → {APP}"]),
         ("ดู@src/app.pyหน่อย", [f"@src/app.py → {APP}"]),
-        ("و@src/app.py", [f"@src/app.py → {APP}"]),
-        ("посмотри @src/app.pyи", [f"@src/app.py → {APP}"]),
         ("看@読み方.md吧", ["@読み方.md → docs/読み方.md:1-2"]),
-        ("@Makefileの", ["@Makefile → Makefile:1"]),
         ("@設計について", ["@設計 → 設計/仕様書.md:1"]),
-        ("@設計書.md", ["@設計書.md → unresolved"]),
         ("@設計/仕様書.md：1", ["@設計/仕様書.md：1 → 設計/仕様書.md:1"]),
         # punctuation and symbols around it
         ("see:@src/app.py", [f"@src/app.py → {APP}"]),
-        ("Done.@src/app.py", [f"@src/app.py → {APP}"]),
         ("👉@src/app.py→@src/b.py", [f"@src/app.py → {APP}", f"@src/b.py → {B}"]),
         ("@src/app.py\u200f, \u2068@src/b.py\u2069", [f"@src/app.py → {APP}", f"@src/b.py → {B}"]),
         ("@src/app.py+@src/b.py", [f"@src/app.py → {APP}", f"@src/b.py → {B}"]),
-        ("@src/app.py/@src/b.py", [f"@src/app.py → {APP}", f"@src/b.py → {B}"]),
         ("_@src/app.py_ @src/b.py—why", [f"@src/app.py → {APP}", f"@src/b.py → {B}"]),
         (
             "@“src/app.py” @`src/b.py` @[src/b.py]",
@@ -141,8 +134,8 @@ APP, B = "src/app.py:1-10", "src/b.py:1"
         # other tools' prefixes
         ("@file:src/app.py @folder:設計", [f"@file:src/app.py → {APP}", "@folder:設計 → 設計/仕様書.md:1"]),
         ("#file:src/b.py #file:nothing.py", [f"#file:src/b.py → {B}"]),
-        ("#folder:設計 #folder:nothing/", ["#folder:設計 → 設計/仕様書.md:1"]),
         ("@symbol:Cart.total", ["@symbol:Cart.total → src/app.py:2-3"]),
+        ("@class:Stack @def:one", ["@class:Stack → lib/stack.rs:1", "@def:one → src/app.py:7"]),
         ("#sym:Cart.total(), #symbol:Nothing", ["#sym:Cart.total → src/app.py:2-3"]),
         # the full-width sign of Chinese and Japanese input methods
         ("请解释＠src/app.py和＠#Cart.total。", [f"＠src/app.py → {APP}", "＠#Cart.total → src/app.py:2-3"]),
@@ -161,19 +154,14 @@ def test_extent(context: ResolveContext, message: str, expected: list[str]) -> N
     ("mention", "lines"),
     [
         ("@src/app.py:2-3", "2-3"),
-        ("@src/app.py:L2:3", "2-3"),
         ("@src/app.py:2,3", "2-3"),
         ("@src/app.py:2-3,5-6", "2-3, src/app.py:5-6"),
         ("@src/app.py#L2-L3,L6", "2-3, src/app.py:6"),
-        ("@src/app.py::2-3", "2-3"),
         ("@src/app.py(2,5)", "2"),
         ("@src/app.py(2,1-3,4)", "2-3"),
         ("@src/app.py#2-3", "2-3"),
-        ("@src/app.py#L2-#L3", "2-3"),
         ("@src/app.py:2..3", "2-3"),
-        ("@src/app.py:2—3", "2-3"),
         ("@src/app.py:２-３", "2-3"),
-        ("@src/app.py:2:1-3:5", "2-3"),
         ("@src/app.py@2-3", "2-3"),
         ("@src/app.py:2:5", "2"),
     ],
@@ -190,35 +178,6 @@ def test_unknown_location_is_reported(context: ResolveContext, location: str) ->
     assert "neither a symbol" in outcome.reason
 
 
-def test_unusual_range_is_noted(context: ResolveContext) -> None:
-    (outcome,) = resolve_mentions("@src/app.py:2,4", context)
-    assert outcome.reason == '"2,4" was read as the lines 2-4.'
-    (outcome,) = resolve_mentions("@src/app.py:2:4", context)
-    assert outcome.reason == '"2:4" was read as line 2, column 4; a range is written 2-4.'
-
-
-@pytest.mark.parametrize(
-    ("text", "lines", "reason"),
-    [
-        (":2 - 4", "2", "Line 2 alone was read; a range is written 2-4."),
-        (":2 -4", "2", "Line 2 alone was read; a range is written 2-4."),
-        (":2 – 4 times slower", "2", "Line 2 alone was read; a range is written 2-4."),
-        ("#L2 - L4", "2", "Line 2 alone was read; a range is written 2-4."),
-        (":2- 4", "2-", "All lines from 2 were read; a range is written 2-4."),
-        (":4 - 2 times slower", "4", ""),
-        (":2 - 4.5 s", "2", ""),
-        (":2 and 4", "2", ""),
-        (":2 - see 4", "2", ""),
-    ],
-)
-def test_dash_between_spaces_is_not_a_range_but_noted(
-    context: ResolveContext, text: str, lines: str, reason: str
-) -> None:
-    (outcome,) = resolve_mentions(f"why @src/app.py{text}", context)
-    assert outcome.reason == reason
-    assert outcome.targets[0].span.start + 1 == int(lines.rstrip("-"))
-
-
 def test_heading_of_digits_precedes_a_line(context: ResolveContext) -> None:
     assert shown("@読み方.md#2024 @読み方.md#2", context) == [
         "@読み方.md#2024 → docs/読み方.md:1-2",
@@ -231,24 +190,18 @@ def test_heading_of_digits_precedes_a_line(context: ResolveContext) -> None:
     [
         ("what does @#empty? do", "@#empty? → lib/cart.rb:2-4"),
         ("is it @#Cart.total?", "@#Cart.total → src/app.py:2-3"),
-        ("@#Cart.totalを", "@#Cart.total → src/app.py:2-3"),
         ("@src/app.py#Cart.totalを", "@src/app.py#Cart.total → src/app.py:2-3"),
         ("@#Basket.<=> x", "@#Basket.<=> → lib/cart.rb:10-12"),
         ("@#Stack<T>::push x", "@#Stack<T>::push → lib/stack.rs:4-6"),
-        ("@#Stack::<T>::push x", "@#Stack::<T>::push → lib/stack.rs:4-6"),
         ("@#<Stack<T> as Drop>::drop x", "@#<Stack<T> as Drop>::drop → lib/stack.rs:10-12"),
         ("@#crate::Stack::push x", "@#crate::Stack::push → lib/stack.rs:4-6"),
-        ("@#Drop::drop x", "@#Drop::drop → lib/stack.rs:10-12"),
         ("@#(*Cart).total x", "@#(*Cart).total → src/app.py:2-3"),
         ("@#Cart->total() x", "@#Cart->total → src/app.py:2-3"),
-        ("@#Shop\\Store->save! x", "@#Shop\\Store->save! → lib/cart.ex:2-4"),
         ("@#save!/1 x", "@#save!/1 → lib/cart.ex:2-4"),
-        ("@#self.total x", "@#self.total → src/app.py:2-3"),
         # never another symbol
         ("@#Cart<T>.totl x", "@#Cart<T>.totl → unresolved"),
         ("@#Cart.total.x", "@#Cart.total.x → unresolved"),
         ("@#Cart->totl() x", "@#Cart->totl → unresolved"),
-        ("@#Cart.total= x", "@#Cart.total= → unresolved"),
     ],
 )
 def test_symbols(context: ResolveContext, message: str, expected: str) -> None:
@@ -258,24 +211,6 @@ def test_symbols(context: ResolveContext, message: str, expected: str) -> None:
 def test_note_on_a_receiver_that_is_not_known(context: ResolveContext) -> None:
     (outcome,) = resolve_mentions("@#self.total", context)
     assert outcome.reason == "@#self.total was resolved to Cart.total."
-
-
-def test_quoted_name_with_a_line_break(tmp_path: Path) -> None:
-    context = context_of(snapshot_of("-- a b.md --\nx\n", tmp_path))
-    odd = f"{context.snapshot.roots[0].path}/odd\nname.md"
-    Path(odd).write_text("x")
-    assert [m.target for m in find_mentions('see @"odd\nname.md" now', context)] == ["odd\nname.md"]
-    assert [m.text for m in find_mentions('an open quote @"a and\nb" now', context)] == ['@"a']
-
-
-@pytest.mark.process
-@pytest.mark.skipif(sys.platform == "win32", reason="names are bytes on POSIX only")
-def test_name_that_is_not_utf8_is_reported_beside_a_known_file(tmp_path: Path) -> None:
-    context = context_of(snapshot_of("-- a.py --\nx\n", tmp_path))
-    Path(f"{context.snapshot.roots[0].path}/a.py\udcff").write_text("x")
-    first, second = resolve_mentions("explain @a.py\udcff and @a.py\udcfe now", context)
-    assert (first.status, first.reason) == ("refused", "a.py\udcff is not shown: its name is not valid UTF-8.")
-    assert (second.mention.text, second.status) == ("@a.py", "included")  # no file has the longer name
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a backslash is never a part of a name")
@@ -304,11 +239,9 @@ def test_location_at_the_end_of_a_text(text: str) -> None:
     ("written", "expected"),
     [
         ("App\\Models\\User::fullName", "App.Models.User.fullName"),
-        ("\\App\\User", "App.User"),
         ("Map[K, V].get", "Map.get"),
         ("Repo.operator==", "Repo.=="),
         ("A._A__private", "A.__private"),
-        ("Counter.prototype.value", "Counter.value"),
         ("type", "r#type"),
     ],
 )

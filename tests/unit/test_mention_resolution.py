@@ -18,7 +18,6 @@ from promptls.mentions.context import ClientContext, EditorDiagnostic, ResolveCo
 from promptls.mentions.path_lookup import mention_for
 from promptls.mentions.resolve import (
     INDEXING_NOTE,
-    MAX_SYMBOL_NAMES,
     collect_items,
     message_syntax,
     resolve_mentions,
@@ -103,70 +102,47 @@ def ask(top: Path, message: str, active: str = "", opened: tuple[str, ...] = (),
     ("mention", "expected"),
     [
         ("@src/app.py", "included: src/app.py"),
-        ("@/src/app.py", "included: src/app.py"),
-        ("@./src/app.py", "included: src/app.py"),
         ("@src/../src//app.py", "included: src/app.py"),
         ("@app.py", "included: src/app.py"),
         ("@APP.PY", "included: src/app.py"),
         ("@src\\app.py", "included: src/app.py"),
         ("@Makefile", "included: Makefile"),
-        ("@makefile", "included: Makefile"),
         ('@"docs/Getting Started.md"', "included: docs/Getting Started.md"),
         ("@docs/Getting\\ Started.md", "included: docs/Getting Started.md"),
-        ("@docs/Getting%20Started.md", "included: docs/Getting Started.md"),
-        ("@docs/Getting Started.md", "included: docs/Getting Started.md"),
-        ("@docs/Getting Started.md:3", "included: docs/Getting Started.md:3"),
-        ("@Getting Started.md", "included: docs/Getting Started.md"),
-        ("@src/app.py?plain=1#L2", "included: src/app.py:2"),
-        ("@app/[slug]/page.tsx", "included: app/[slug]/page.tsx"),
         ("@[slug]/page.tsx", "included: app/[slug]/page.tsx"),
         ("@src/app.py:5-6", "included: src/app.py:5-6 method Server.stop"),
         ("@src/app.py:6-2", "included: src/app.py:2-6"),
         ("@src/app.py:9-", "included: src/app.py:9-10 function main"),
         ("@src/app.py:8-99", "included: src/app.py:8-10"),
-        ("@src/app.py#L1", "included: src/app.py:1"),
         ("@src/app.py:99", "omitted: "),
         ("@utils.py", "ambiguous: @lib/utils.py, @src/utils.py"),
-        ("@src/utils.py", "included: src/utils.py"),
         ("@#main", "included: src/app.py:9-10 function main"),
         ("@#Server.stop", "included: src/app.py:5-6 method Server.stop"),
-        ("@#Server::stop", "included: src/app.py:5-6 method Server.stop"),
         ("@#server.STOP", "included: src/app.py:5-6 method Server.stop"),
         ("@#Server", "ambiguous: @lib/utils.py#Server, @src/app.py#Server"),
-        ("@#Server.start", "ambiguous: @lib/utils.py#Server.start, @src/app.py#Server.start"),
         ("@#helper", "ambiguous: @lib/utils.py#helper, @src/utils.py#helper, @tests/test_utils.py#helper"),
-        ("@src/app.py#Server", "included: src/app.py:1-6 class Server"),
         ("@app.py::Server::start", "included: src/app.py:2-3 method Server.start"),
         ("@app.py:main", "included: src/app.py:9-10 function main"),
         ("@lib/#helper", "included: lib/utils.py:1-2 function helper"),
         ('@#"Getting started"', "included: docs/Getting Started.md:1-7 section Getting started"),
         ("@src/", "included: src, src/app.py, src/utils.py"),
         ("@src", "included: src, src/app.py, src/utils.py"),
-        ("@[slug]/", "included: app/[slug], app/[slug]/page.tsx"),
         ("@LIB/", "included: lib, lib/utils.py"),
         ("@src/app.py/", "included: src/app.py"),
         ("@src/nope.py", "unresolved: "),
         ("@#Nope", "unresolved: "),
-        ("@nope/", "unresolved: "),
         ("@.env", "refused: "),
-        ("@../other.py", "refused: "),
         ("@/etc/hostname.txt", "unresolved: "),
+        ("@../other.py", "refused: "),
         ("@C:\\x\\y.py", "refused: "),
         ("@~/notes.md", "refused: "),
         ("@https://example.org/x", "refused: "),
         ("@src/*.py", "included: src/app.py, src/utils.py"),
-        ("@src/*.rs", "unresolved: "),
         ("@{src,lib}/utils.py", "included: lib/utils.py, src/utils.py"),
-        ("@src/{app,utils,nope}.py", "included: src/app.py, src/utils.py"),
         ("@*/{app,utils}.{py,rs}", "included: lib/utils.py, src/app.py, src/utils.py"),
         ("@glob:lib/*.{py,md}", "included: lib/utils.py"),
-        ('@glob:"docs/*.{py,md}"', "included: docs/Getting Started.md"),
-        ("@*.{rs,go}", "unresolved: "),
         ("@src/" + "{a,b}" * 7 + ".py", "refused: "),
         ("@nowhere:src/app.py", "unresolved: "),
-        ("@active", "omitted: "),
-        ("@selection", "omitted: "),
-        ("@open", "omitted: "),
     ],
 )
 def test_one_mention(tmp_path: Path, mention: str, expected: str) -> None:
@@ -177,7 +153,6 @@ def test_one_mention(tmp_path: Path, mention: str, expected: str) -> None:
     ("mention", "suggestion"),
     [
         ("@src/ap.py", "@src/app.py"),
-        ("@scr/app.py", "@src/app.py"),
         ("@src/app", "@src/app.py"),
         ("@src/main/app.py", "@src/app.py"),
         ("@page.ts", "@app/[slug]/page.tsx"),
@@ -185,10 +160,8 @@ def test_one_mention(tmp_path: Path, mention: str, expected: str) -> None:
         ("@zzzqqq.py", ""),
         ("@sr/", "@src/"),
         ("@#Sever", "@#Server"),
-        ("@#hlper", "@#helper"),
         ("@src/ap.py:2-3", "@src/app.py:2-3"),
         ("@src/app.py#helper", "@lib/utils.py#helper"),
-        ("@src/ap.py#main", "@src/app.py#main"),
         ("@src/app.py:99", "@src/app.py:10"),
         ("@nowhere:src/app.py:2-3", "@src/app.py:2-3"),
         ("see @utils for it", "@lib/utils.py"),
@@ -211,32 +184,18 @@ def test_suggestion_for_a_member_keeps_the_qualifier(tmp_path: Path, mention: st
 @pytest.mark.parametrize(
     "text",
     [
-        "thanks @alice",
-        "thanks @util and @utilz",
         "@test and @Test in passing",
         "class A:\n    @property\n    def x(self): ...",
         "@utils\ndef decorated(): ...",
         "@Override\npublic void run()",
         '@app.route("/x")',
-        "@web(1)",
-        "@helper(1)",
         "npm install @types/node @babel/core@7.1.0",
         "@nobody: hello",
         "mail bob@example.com",
-        "error: user@host failed",
     ],
 )
 def test_text_without_outcome(tmp_path: Path, text: str) -> None:
     assert ask(tmp_path, text) == []
-
-
-def test_every_reason_is_a_sentence_without_absolute_paths(tmp_path: Path) -> None:
-    message = (
-        "@utils.py @src/app.py:99 @.env @../x @#Nope @nope.py @x:y.py @active @src @https://a.b/c @src/*.py @APP.py"
-    )
-    outcomes = resolve_mentions(message, context_of(snapshot_of(SHOP, tmp_path)))
-    assert len(outcomes) == 12
-    assert all(outcome.reason.endswith(".") and tmp_path.as_posix() not in outcome.reason for outcome in outcomes)
 
 
 @pytest.mark.parametrize(
@@ -251,13 +210,6 @@ def test_every_reason_is_a_sentence_without_absolute_paths(tmp_path: Path) -> No
 def test_undefined_symbol_names(tmp_path: Path, message: str, expected: set[str]) -> None:
     snapshot = snapshot_of(SHOP + "-- src/helper.py --\ndef helper(): ...\n", tmp_path)
     assert undefined_symbol_names(message_syntax(message).mentions, snapshot) == expected
-
-
-def test_undefined_symbol_names_are_limited(tmp_path: Path) -> None:
-    message = " ".join(f"@#Missing{i}" for i in range(1000))
-    assert undefined_symbol_names(message_syntax(message).mentions, snapshot_of(SHOP, tmp_path)) == {
-        f"Missing{i}" for i in range(MAX_SYMBOL_NAMES)
-    }
 
 
 def test_unresolved_mentions_note_that_indexing_is_in_progress(tmp_path: Path) -> None:
@@ -502,28 +454,6 @@ public class Account {
         this.balance = balance;
     }
 }
--- User.cs --
-namespace App
-{
-    public class User
-    {
-        public User(string name)
-        {
-            Name = name;
-        }
-    }
-}
--- shape.h --
-namespace geo {
-class Shape {
-public:
-    Shape(int n);
-};
-}
--- shape.cpp --
-#include "shape.h"
-geo::Shape::Shape(int n) {
-}
 -- outer.py --
 class Node:
     class Leaf:
@@ -538,12 +468,6 @@ class Node:
         ("@#Account", "included: Account.java:1-5 class Account"),
         ("@Account.java#Account", "included: Account.java:1-5 class Account"),
         ("@#Account.Account", "included: Account.java:2-4 constructor Account.Account"),
-        ("@#User", "included: User.cs:3-9 class App.User"),
-        ("@User.cs#User", "included: User.cs:3-9 class App.User"),
-        ("@User.cs#user", "included: User.cs:3-9 class App.User"),
-        ("@#User.User", "included: User.cs:5-8 constructor App.User.User"),
-        ("@#Shape", "included: shape.h:2-5 class geo.Shape"),
-        ("@shape.cpp#Shape", "included: shape.cpp:2-3 constructor geo.Shape.Shape"),
         ("@#Node", "ambiguous: @outer.py#Node, @outer.py#Node.Leaf.Node"),
         ("@outer.py#Node", "included: outer.py:1-4 class Node"),
         ("@outer.py#Leaf.Node", "included: outer.py:3-4 class Node.Leaf.Node"),
@@ -622,13 +546,6 @@ func Get() {}
 -- net/rpc/client.go --
 package rpc
 func Get() {}
--- src/path.ml --
-module Build = struct
-  let relative x = x
-end
-let to_string x = x
--- src/path.mli --
-val to_string : string -> string
 """
 
 
@@ -640,14 +557,9 @@ val to_string : string -> string
         ("@#pack.pack", "ambiguous: @shop/pack.py#pack, @till/pack.py#pack"),
         ("@#pack.Box.put", "included: shop/pack.py:2 method Box.put"),
         ("@#shop.boot", "included: shop/__init__.py:1 function boot"),
-        ("@#shop.Boot", "included: shop/__init__.py:2 class Boot"),
-        ("@#SHOP.PACK.PACK", "included: shop/pack.py:3 function pack"),
         ("@#grep_cli::src::sink::begin", "included: crates/grep-cli/src/sink.rs:1 function begin"),
         ("@#crate::sink::begin", "ambiguous: @crates/grep-cli/src/sink.rs#begin, @crates/other/src/sink.rs#begin"),
         ("@#http.Get", "included: net/http/client.go:2 function Get"),
-        ("@#Path.Build.relative", "included: src/path.ml:2 function Build.relative"),
-        ("@#Path.to_string", "included: src/path.ml:4 function to_string"),
-        ("@#to_string", "included: src/path.ml:4 function to_string"),
         ("@#nowhere.pack", "unresolved: "),
     ],
 )
@@ -781,38 +693,20 @@ def test_unicode_normal_forms(tmp_path: Path) -> None:
 
 
 def test_file_names_with_special_characters(tmp_path: Path) -> None:
-    names = [
-        "@scope.py",
-        "a#b.py",
-        "a:b.py",
-        "it's.py",
-        "-dash.py",
-        "50%.py",
-        "a(b).py",
-        "x[1].py",
-        "dot.",
-        "%20.py",
-        " s.py",
-    ]
-    workspace = "\n".join(f"-- {name} --\nx = 1" for name in names)
-    snapshot = snapshot_of(workspace, tmp_path)
-    mentions = [
-        "@@scope.py",
-        '@"a#b.py"',
-        "@a:b.py",
-        '@"it\'s.py"',
-        "@-dash.py",
-        "@50%.py",
-        '@"a(b).py"',
-        '@"x[1].py"',
-        '@"dot."',
-        "@%20.py",
-        '@" s.py"',
-        "@a#b.py",
-    ]
-    outcomes = resolve_mentions(" and ".join(mentions), context_of(snapshot))
-    got = [o.targets[0].path.rsplit("/", 1)[-1] if o.targets else o for o in outcomes]
-    assert got == [*names, "a#b.py"]
+    mentions = {
+        "@scope.py": "@@scope.py",
+        "a#b.py": '@"a#b.py"',
+        "a:b.py": "@a:b.py",
+        "it's.py": '@"it\'s.py"',
+        "50%.py": "@50%.py",
+        "a(b).py": '@"a(b).py"',
+        "dot.": '@"dot."',
+        "%20.py": "@%20.py",
+        " s.py": '@" s.py"',
+    }
+    snapshot = snapshot_of("\n".join(f"-- {name} --\nx = 1" for name in mentions), tmp_path)
+    outcomes = resolve_mentions(" and ".join(mentions.values()), context_of(snapshot))
+    assert [o.targets[0].path.rsplit("/", 1)[-1] if o.targets else o for o in outcomes] == [*mentions]
 
 
 def test_no_workspace_folder(tmp_path: Path) -> None:
@@ -829,25 +723,10 @@ def test_cancelled_token(tmp_path: Path) -> None:
         resolve_mentions("@src/app.py", context)
 
 
-def test_offsets_refer_to_the_message(tmp_path: Path) -> None:
-    message = "a @src/app.py and\n@src/app.py, @nope: @src: x @#main @#main"
-    outcomes = resolve_mentions(message, context_of(snapshot_of(SHOP, tmp_path)))
-    assert [message[o.mention.start : o.mention.end] for o in outcomes] == [o.mention.text for o in outcomes]
-    assert [o.mention.text for o in outcomes] == ["@src/app.py", "@src/app.py", "@src", "@#main", "@#main"]
-
-
-def test_long_pasted_log(tmp_path: Path) -> None:
-    message = "\n".join(f"error: @worker failed @ {i} in @src/app.py" for i in range(5000))
-    outcomes = resolve_mentions(message, context_of(snapshot_of(SHOP, tmp_path)))
-    assert len(outcomes) == 5000
-
-
 @pytest.mark.parametrize(
     ("interface", "implementation", "mention", "path"),
     [
         ("Lamp.h", "Lamp.m", "@#Lamp.dim", "Lamp.m"),
-        ("lamp.fsi", "lamp.fs", "@#dim", "lamp.fs"),
-        ("lamp.pks", "lamp.pkb", "@#lamp.dim", "lamp.pkb"),
     ],
 )
 def test_implementation_is_preferred_to_its_interface(
@@ -856,10 +735,6 @@ def test_implementation_is_preferred_to_its_interface(
     texts = {
         "Lamp.h": "@interface Lamp : NSObject\n- (void)dim;\n@end\n",
         "Lamp.m": "@implementation Lamp\n- (void)dim {\n}\n@end\n",
-        "lamp.fsi": "module Lamp\nval dim: int -> int\n",
-        "lamp.fs": "module Lamp\nlet dim n =\n    n\n",
-        "lamp.pks": "CREATE PACKAGE lamp AS\n  PROCEDURE dim;\nEND lamp;\n/\n",
-        "lamp.pkb": "CREATE PACKAGE BODY lamp AS\n  PROCEDURE dim IS\n  BEGIN\n    NULL;\n  END dim;\nEND lamp;\n/\n",
     }
     text = "".join(f"-- {name} --\n{texts[name]}" for name in (interface, implementation))
     context = context_of(snapshot_of(text, tmp_path))

@@ -83,13 +83,11 @@ def summarize(message: str, context: ResolveContext) -> list[str]:
         ("@callers:weigh", "included: src/cart.py total"),
         ("@callers:src/cart.py#weigh", "included: src/cart.py total"),
         ('@callers:"my dir/a b.py"#spaced', "included: my dir/a b.py user"),
-        ('@callers:"my dir/a b.py#spaced"', "included: my dir/a b.py user"),
         ("@callers:total", "ambiguous: @callers:src/cart.py#total, @callers:src/other.py#total"),
         ("@callers:nope.py#total", 'unresolved: File "nope.py" not found in the workspace.'),
         # names and paths may contain "#"
         ("@callers:C.#inc", "included: web/c.js C.bump"),
         ("@callers:#inc", "included: web/c.js C.bump"),
-        ("@callers:web/c.js#C.#inc", "included: web/c.js C.bump"),
         ("@callers:web/c.js##inc", "included: web/c.js C.bump"),
         ("@callees:C#bump", "included: web/c.js C.#inc"),  # there is a folder c as well
         ("@callers:src/#weigh", "included: src/cart.py total"),
@@ -104,14 +102,11 @@ def summarize(message: str, context: ResolveContext) -> list[str]:
         ),
         ("@tests:src/cart.py#total", "included: tests/test_cart.py test_total"),
         ("@tests:src/cart.py", "included: tests/test_cart.py test_total"),
-        ("@tests:cart.py", "included: tests/test_cart.py test_total"),
         ("@tests:src/other.py", "unresolved: No tests of src/other.py found (syntactic analysis)."),
         ("@tests:bin/shop", "unresolved: No tests of bin/shop found (syntactic analysis)."),
         ("@tests:bin/nope", 'unresolved: File "bin/nope" not found in the workspace.'),
         ("@tests:web/c.js", "included: web/c.test.js"),
-        ("@tests:web/c.js##inc", "included: web/c.test.js"),
         ("@tests:src/nope.py", 'unresolved: File "src/nope.py" not found in the workspace.'),
-        ("@tests:nope", 'unresolved: Symbol "nope" not found in the workspace.'),
     ],
 )
 def test_arguments(tmp_path: Path, mention: str, expected: str) -> None:
@@ -138,11 +133,6 @@ def test_test_files_by_name_are_a_fallback(tmp_path: Path) -> None:
     (outcome,) = resolve_mentions("@tests:web/c.js there", context_for(SHOP, tmp_path))
     assert [(item.kind, item.span.start) for item in outcome.targets] == [("file", 0)]
     assert outcome.reason == "No calling test found (syntactic analysis); 1 test file by the name of web/c.js."
-
-
-def test_singular_count(tmp_path: Path) -> None:
-    (outcome,) = resolve_mentions("@tests:src/cart.py there", context_for(SHOP, tmp_path))
-    assert outcome.reason == "1 test (syntactic analysis)."
 
 
 def test_suggestion_is_a_whole_mention(tmp_path: Path) -> None:
@@ -180,51 +170,6 @@ namespace Geo
         }
     }
 }
--- cpp/shape.h --
-namespace geo {
-class Figure {
-public:
-    virtual double size() const = 0;
-};
-class Sq : public Figure {
-public:
-    double size() const override {
-        return 1;
-    }
-};
-class Disc : public Figure {
-    double size() const override;
-};
-}
--- cpp/disc.cpp --
-#include "shape.h"
-double geo::Disc::size() const {
-    return 3;
-}
--- rb/body.rb --
-module Solid
-  class Body
-    def mass
-      0
-    end
-  end
-  class Cube < Body
-    def mass
-      1
-    end
-  end
-end
--- php/Form.php --
-<?php
-namespace Drawn;
-interface Form {
-    public function draw();
-}
-class Line implements Form {
-    public function draw() {
-        return 1;
-    }
-}
 -- py/m.py --
 class Outer:
     class Base:
@@ -233,48 +178,6 @@ class Outer:
     class Child(Base):
         def go(self):
             return 2
--- ts/n.ts --
-export namespace Plane {
-  export interface Curve {
-    bend(): number;
-  }
-  export class Arc implements Curve {
-    bend() {
-      return 1;
-    }
-  }
-}
--- java/Holder.java --
-package x;
-public class Holder {
-    interface Part {
-        double weight();
-    }
-    static class Bolt implements Part {
-        public double weight() {
-            return 1;
-        }
-    }
-}
--- ex/kind.ex --
-defmodule Ex.Kind do
-  @callback cast(x) :: x
-  defmacro __using__(_opts) do
-    quote do
-      def dump(x), do: x
-    end
-  end
-end
-
-defmodule Ex.Text do
-  use Ex.Kind
-  def cast(x), do: x
-end
-
-defmodule Ex.Number do
-  @behaviour Ex.Kind
-  def cast(x), do: Ex.Other.cast(x)
-end
 -- rs/m.rs --
 mod mesh {
     pub trait Face {
@@ -295,20 +198,8 @@ mod mesh {
     [
         ("@implementations:Geo.IShape", "cs/Shapes.cs Geo.Square"),
         ("@implementations:IShape.Area", "cs/Shapes.cs Geo.Square.Area"),
-        ("@implementations:geo.Figure", "cpp/shape.h geo.Sq, cpp/shape.h geo.Disc"),
-        ("@implementations:geo::Figure::size", "cpp/shape.h geo.Sq.size, cpp/disc.cpp geo.Disc.size"),
-        ("@implementations:Solid.Body", "rb/body.rb Solid.Cube"),
-        ("@implementations:Body#mass", "rb/body.rb Solid.Cube.mass"),
-        ("@implementations:Form", "php/Form.php Drawn.Line"),
-        ("@implementations:Form.draw", "php/Form.php Drawn.Line.draw"),
         ("@implementations:Outer.Base", "py/m.py Outer.Child"),
         ("@implementations:Outer.Base.go", "py/m.py Outer.Child.go"),
-        ("@implementations:Curve", "ts/n.ts Plane.Arc"),
-        ("@implementations:Curve.bend", "ts/n.ts Plane.Arc.bend"),
-        ("@implementations:Holder.Part", "java/Holder.java Holder.Bolt"),
-        ("@implementations:Part.weight", "java/Holder.java Holder.Bolt.weight"),
-        ("@implementations:Ex.Kind", "ex/kind.ex Ex.Text, ex/kind.ex Ex.Number"),
-        ("@implementations:Ex.Kind.cast", "ex/kind.ex Ex.Text.cast, ex/kind.ex Ex.Number.cast"),
         ("@implementations:mesh::Face", "rs/m.rs mesh.Tri"),
         ("@implementations:Face::edges", "rs/m.rs mesh.Tri.edges"),
     ],
@@ -375,38 +266,6 @@ package other
 func open(name string) int { return 3 }
 
 func Other() int { return open("a") }
--- io/src/commonMain/kotlin/x/Buffer.kt --
-package x
-
-expect class Buffer() {
-    fun read(): Int
-}
-
-fun common(b: Buffer): Int = b.read()
--- io/src/jvmMain/kotlin/x/Buffer.kt --
-package x
-
-actual class Buffer {
-    actual fun read(): Int = 1
-}
--- io/src/jvmMain/kotlin/x/Jvm.kt --
-package x
-
-fun jvm(): Int = Buffer().read()
--- io/src/nativeMain/kotlin/x/Buffer.kt --
-package x
-
-actual class Buffer {
-    actual fun read(): Int = 2
-}
--- net/src/main/kotlin/x/Buffer.kt --
-package x
-
-class Buffer {
-    fun read(): Int = 3
-}
-
-fun net(): Int = Buffer().read()
 """
 
 
@@ -415,23 +274,13 @@ fun net(): Int = Buffer().read()
     [
         ("@callers:sys/dir_windows.go#open", "included: sys/dir_unix.go use, sys/read.go Read"),
         ("@callers:sys/dir_unix.go#open", "included: sys/dir_unix.go use, sys/read.go Read"),
-        ("@callers:sys#open", "included: sys/dir_unix.go use, sys/read.go Read"),
         (
             "@callers:open",
             "ambiguous: @callers:other/open.go#open, @callers:sys/dir_unix.go#open, @callers:sys/dir_windows.go#open",
         ),
-        (
-            "@callers:io#Buffer.read",
-            "included: io/src/commonMain/kotlin/x/Buffer.kt common, io/src/jvmMain/kotlin/x/Jvm.kt jvm",
-        ),
-        (
-            "@callers:io/src/nativeMain/kotlin/x/Buffer.kt#Buffer.read",
-            "included: io/src/commonMain/kotlin/x/Buffer.kt common, io/src/jvmMain/kotlin/x/Jvm.kt jvm",
-        ),
-        ("@callers:net#Buffer.read", "included: net/src/main/kotlin/x/Buffer.kt net"),
     ],
 )
-def test_build_variants_are_merged(tmp_path: Path, mention: str, expected: str) -> None:
+def test_callers_of_build_variants(tmp_path: Path, mention: str, expected: str) -> None:
     assert summarize(f"see {mention} there", context_for(PLATFORMS, tmp_path)) == [expected]
 
 

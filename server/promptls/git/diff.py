@@ -83,15 +83,6 @@ def untracked_files(folder: str, token: CancelToken | None = None) -> list[str] 
     return [name for name in names if not name.endswith("/")]  # a nested repository
 
 
-def submodules(folder: str, token: CancelToken | None = None) -> list[str] | Problem:
-    """Return the names of the submodules below a folder, whether they are checked out or not."""
-    result = query_git(folder, "ls-files", "--stage", "-z", token=token)
-    if isinstance(result, Problem) or not result.complete:
-        return result if isinstance(result, Problem) else _TOO_MANY
-    prefix = _SUBMODULE_MODE.encode() + b" "
-    return [os.fsdecode(raw.partition(b"\t")[2]) for raw in result.stdout.split(b"\0")[:-1] if raw.startswith(prefix)]
-
-
 def read_blobs(
     folder: str,
     ids: Iterable[str],
@@ -140,19 +131,6 @@ def read_blobs(
         else:
             contents[id] = Problem("it is a binary file") if text is None else text
     return {id: contents.get(id, Problem("git could not read the object")) for id in unique_ids}
-
-
-def text_at_head(folder: str, name: str, max_bytes: int) -> str | Problem:
-    """Return the text that a file below a folder has in the last commit."""
-    result = query_git(folder, "ls-tree", "-z", "HEAD", "--", f":(literal){name}")
-    if isinstance(result, Problem):
-        return result
-    entry = result.stdout.partition(b"\t")[0].split()
-    id = entry[2].decode("ascii", "replace") if len(entry) == 3 else ""
-    if not id:
-        return Problem("it is not in the last commit")
-    texts = read_blobs(folder, [id], max_bytes, paths={id: name})
-    return texts if isinstance(texts, Problem) else texts[id]
 
 
 def _lines(ids: Iterable[str]) -> bytes:

@@ -92,19 +92,6 @@ def subjects_between(folder: str, first: str, last: str, token: CancelToken | No
     return "" if isinstance(result, Problem) else result.stdout.decode("utf-8", "replace").strip()
 
 
-def commits_apart(folder: str, first: str, last: str, token: CancelToken | None = None) -> list[str] | Problem:
-    """Return the commits of only one of two commit ids: "> id subject" for the last, "< id subject" for the first.
-
-    Merged branches are left out, and the latest `MAX_SUBJECTS` lines are returned, as `git diff --submodule=log` does.
-    """
-    options = ("--left-right", "--first-parent", f"--max-count={MAX_SUBJECTS + 1}", "--format=%m %h %s")
-    result = query_git(folder, "log", *_PLAIN_OPTIONS, *options, f"{first}...{last}", "--", token=token)
-    if isinstance(result, Problem):
-        return result
-    lines = result.stdout.decode("utf-8", "replace").splitlines()
-    return [*lines[:MAX_SUBJECTS], *(["further commits are left out"] if len(lines) > MAX_SUBJECTS else [])]
-
-
 def _empty_tree(folder: str, token: CancelToken | None) -> str | Problem:
     """Return the id of the empty tree, which depends on the hash function of the repository."""
     return _query_id(folder, "hash-object", "-t", "tree", "--stdin", ok_statuses=(0,), token=token)

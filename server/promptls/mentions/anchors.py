@@ -1,64 +1,41 @@
-"""Anchors: content-based positions of mentioned lines and symbols, which follow edits of the file.
+"""Anchors: content-based positions of mentioned lines, which follow edits of the file.
 
-An anchor stores the hashes of all lines of a file and the span that a mention referred to.
-`track` maps the span to a later version of the text with a line diff, and reports lines that it cannot map.
+An anchor stores all lines of a file and the span that a mention referred to.  `track` maps the span to a later version
+of the text with a line diff, and reports lines that it cannot map.
 
-An `AnchorStore` has one file per prompt document in the cache folder, sealed with a checksum.  Documents without a file
-(untitled buffers) have anchors in memory only.
+Anchors are kept in memory, for the lifetime of the server.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
-from hashlib import blake2b
-from logging import getLogger
-from pathlib import Path
+from collections.abc import Collection
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.model import CancelToken, FileText, Span
-from promptls.util.decode import decode_msgpack
 from promptls.util.text.line_diff import patience_diff
-
-HASH_BYTES = 6
-"""Bytes of a line hash: a collision among a million lines is improbable."""
-
-ANCHORED_KINDS = frozenset({"file", "symbol"})
-"""Mention kinds that get an anchor."""
-
-MIN_DISTINCTIVE_LINES = 2
-"""Minimum number of lines with a letter or digit for moved lines to be recognized elsewhere in the file."""
 
 AnchorState = Literal["same", "moved", "changed", "deleted"]
 
 
-class Anchor(Struct, frozen=True, array_like=True):
-    """Position and content of the text that a mention refers to."""
+class Anchor(Struct, frozen=True):
+    """Position and content of the text that a mention refers to; trailing white space is ignored."""
 
     path: str
-    span: Span  # position in the version of the text described by `line_hashes`
-    line_hashes: bytes  # hashes of all lines of that version, HASH_BYTES each
+    span: Span  # position in `lines`
+    lines: tuple[str, ...]  # of one version of the file
     digest: bytes  # content hash of that version
-    content: bytes  # hash of the anchored lines when the anchor was created
-    symbol: str = ""  # qualified name of the symbol, "" for lines
+    content: tuple[str, ...]  # the anchored lines when the anchor was created
 
 
-def create_anchor(view: FileText, span: Span, symbol: str = "") -> Anchor:
+def create_anchor(view: FileText, span: Span) -> Anchor:
     """Return an anchor for these lines of a text."""
-    span = Span(min(span.start, len(view.lines)), min(span.end, len(view.lines)))
-    line_hashes = hash_lines(view.lines)
-    return Anchor(view.entry.path, span, line_hashes, view.entry.content_hash, _hash_span(line_hashes, span), symbol)
-
-
-def hash_lines(lines: Sequence[str]) -> bytes:
-    """Return the concatenated hashes of lines; trailing white space is ignored."""
-    return b"".join(
-        blake2b(line.rstrip().encode("utf-8", "surrogatepass"), digest_size=HASH_BYTES).digest() for line in lines
-    )
+    lines = tuple(line.rstrip() for line in view.lines)
+    span = Span(min(span.start, len(lines)), min(span.end, len(lines)))
+    return Anchor(view.entry.path, span, lines, view.entry.content_hash, lines[span.start : span.end])
 
 
 def track(anchor: Anchor, view: FileText, token: CancelToken | None = None) -> tuple[AnchorState, Anchor]:
@@ -70,48 +47,30 @@ def track(anchor: Anchor, view: FileText, token: CancelToken | None = None) -> t
     Raises:
         Cancelled: The token was cancelled.
     """
-    if anchor.digest == view.entry.content_hash:
-        return _state(anchor, anchor), replace(anchor, path=view.entry.path)
-    new_hashes = hash_lines(view.lines)
-    span, intact = _map_span(anchor, _split_hashes(anchor.line_hashes), _split_hashes(new_hashes), token)
-    if not intact:
-        span = _find_moved(anchor, new_hashes, view.lines) or span
-    if span is None:
-        return "deleted", anchor
-    mapped = replace(anchor, path=view.entry.path, span=span, line_hashes=new_hashes, digest=view.entry.content_hash)
-    return _state(anchor, mapped), mapped
+    mapped = anchor
+    if anchor.digest != view.entry.content_hash:
+        lines = tuple(line.rstrip() for line in view.lines)
+        span = _map_span(anchor, lines, token)
+        if span is None:
+            return "deleted", anchor
+        mapped = replace(anchor, span=span, lines=lines, digest=view.entry.content_hash)
+    if mapped.lines[mapped.span.start : mapped.span.end] != anchor.content:
+        return "changed", mapped
+    return "same" if anchor.span == mapped.span else "moved", mapped
 
 
-def _hash_span(line_hashes: bytes, span: Span) -> bytes:
-    return blake2b(line_hashes[span.start * HASH_BYTES : span.end * HASH_BYTES], digest_size=8).digest()
-
-
-def _state(before: Anchor, after: Anchor) -> AnchorState:
-    if _hash_span(after.line_hashes, after.span) != after.content:
-        return "changed"
-    return "same" if before.span == after.span else "moved"
-
-
-def _split_hashes(line_hashes: bytes) -> list[bytes]:
-    return [line_hashes[i : i + HASH_BYTES] for i in range(0, len(line_hashes), HASH_BYTES)]
-
-
-def _map_span(
-    anchor: Anchor, old: list[bytes], new: list[bytes], token: CancelToken | None
-) -> tuple[Span | None, bool]:
-    """Return the span in the new text, and whether all lines are unchanged and contiguous."""
+def _map_span(anchor: Anchor, lines: tuple[str, ...], token: CancelToken | None) -> Span | None:
+    """Return the span in the new text, None if no line of it is left."""
     span = anchor.span
     start = end = -1
-    unchanged = 0
     survives = False
-    for block in patience_diff(old, new, token):
+    for block in patience_diff(anchor.lines, lines, token):
         if not block.old.overlaps(span):
             continue
         first, last = max(block.old.start, span.start), min(block.old.end, span.end)
         shift = block.new.start - block.old.start
         if block.equal or len(block.old) == len(block.new):
             # A replacement of as many lines is an edit in place; its lines correspond one to one.
-            unchanged += last - first if block.equal else 0
             survives = True
             mapped = (first + shift, last + shift)
         elif block.new:
@@ -120,131 +79,27 @@ def _map_span(
             continue
         start = mapped[0] if start < 0 else start
         end = mapped[1]
-    if not survives or start < 0 or end <= start:
-        return None, False
-    return Span(start, end), unchanged == len(span) == end - start
-
-
-def _find_moved(anchor: Anchor, new_hashes: bytes, lines: Sequence[str]) -> Span | None:
-    """Return the only other occurrence of the anchored lines, or None if it is ambiguous or not distinctive."""
-    count = len(anchor.span)
-    anchored = anchor.line_hashes[anchor.span.start * HASH_BYTES : anchor.span.end * HASH_BYTES]
-    if _hash_span(anchor.line_hashes, anchor.span) != anchor.content or not count:
-        return None
-    starts: list[int] = []
-    offset = new_hashes.find(anchored)
-    while offset >= 0 and len(starts) < 2:
-        if offset % HASH_BYTES == 0:
-            starts.append(offset // HASH_BYTES)
-        offset = new_hashes.find(anchored, offset + 1)
-    if len(starts) != 1:
-        return None
-    span = Span(starts[0], starts[0] + count)
-    distinctive = sum(any(char.isalnum() for char in line) for line in lines[span.start : span.end])
-    return span if distinctive >= min(MIN_DISTINCTIVE_LINES, count) else None
-
-
-log = getLogger(__name__)
-
-# ---------------------------------------------------------------- storage
-
-CHECKSUM_BYTES = 8
-"""Bytes of the checksum in front of the encoded anchors."""
+    return Span(start, end) if survives and 0 <= start < end else None
 
 
 class DocumentAnchors:
-    """Anchors of one prompt document, by the text of the mention."""
+    """Anchors of one prompt document, by the text of the mention.  Thread-safe."""
 
-    def __init__(self, store: AnchorStore, document: str) -> None:
-        self._store = store
-        self.document = document
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._anchors: dict[str, Anchor] = {}
 
     def get(self, text: str) -> Anchor | None:
         """Return the anchor of a mention, if it has one."""
-        return self._store.get(self.document, text)
+        with self._lock:
+            return self._anchors.get(text)
 
     def put(self, text: str, anchor: Anchor) -> None:
         """Set the anchor of a mention."""
-        self._store.put(self.document, text, anchor)
+        with self._lock:
+            self._anchors[text] = anchor
 
     def retain(self, texts: Collection[str]) -> None:
-        """Drop the anchors of all other mentions and write the rest to disk."""
-        self._store.retain(self.document, texts)
-
-
-class AnchorStore:
-    """Anchors of all prompt documents, persisted in a folder.  Thread-safe."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._lock = threading.Lock()
-        self._anchors: dict[str, dict[str, Anchor]] = {}
-        self._written: dict[str, dict[str, Anchor]] = {}
-
-    def for_document(self, document: str) -> DocumentAnchors:
-        """Return the anchors of the document with this URI."""
-        return DocumentAnchors(self, document)
-
-    def get(self, document: str, text: str) -> Anchor | None:
-        """Return the anchor of a mention in a document, if it has one."""
+        """Drop the anchors of all other mentions."""
         with self._lock:
-            return self._load(document).get(text)
-
-    def put(self, document: str, text: str, anchor: Anchor) -> None:
-        """Set the anchor of a mention in a document."""
-        with self._lock:
-            self._load(document)[text] = anchor
-
-    def retain(self, document: str, texts: Collection[str]) -> None:
-        """Drop the anchors of all other mentions of a document and write the rest to disk."""
-        with self._lock:
-            anchors = self._load(document)
-            for text in [t for t in anchors if t not in texts]:
-                del anchors[text]
-            if document.startswith("file:") and anchors != self._written.get(document, {}):
-                self._written[document] = dict(anchors)
-                self._write(document, anchors)
-
-    def _load(self, document: str) -> dict[str, Anchor]:
-        anchors = self._anchors.get(document)
-        if anchors is None:
-            anchors = self._anchors[document] = self._read(document)
-            self._written[document] = dict(anchors)
-        return anchors
-
-    def _file(self, document: str) -> Path:
-        name = blake2b(document.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
-        return self._folder / f"{name}.anchors"
-
-    def _read(self, document: str) -> dict[str, Anchor]:
-        if not document.startswith("file:"):
-            return {}
-        try:
-            data = self._file(document).read_bytes()
-            checksum, body = data[:CHECKSUM_BYTES], data[CHECKSUM_BYTES:]
-            if _checksum(body) != checksum:
-                raise ValueError("checksum mismatch")
-            return decode_msgpack(body, dict[str, Anchor])
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, msgspec.MsgspecError) as error:
-            log.warning("cannot read the anchors of %s, starting without: %s", document, error)
-            return {}
-
-    def _write(self, document: str, anchors: dict[str, Anchor]) -> None:
-        file = self._file(document)
-        try:
-            if not anchors:
-                file.unlink(missing_ok=True)
-                return
-            body = msgspec.msgpack.encode(anchors)
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            temporary = file.with_suffix(".new")
-            temporary.write_bytes(_checksum(body) + body)
-            temporary.replace(file)
-        except OSError as error:
-            log.warning("cannot write the anchors of %s: %s", document, error)
-
-
-def _checksum(body: bytes) -> bytes:
-    return blake2b(body, digest_size=CHECKSUM_BYTES).digest()
+            self._anchors = {text: anchor for text, anchor in self._anchors.items() if text in texts}

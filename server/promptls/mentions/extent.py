@@ -77,12 +77,6 @@ _LOCATION_KINDS = frozenset({"file", "folder", "symbol", "workspace"})
 _PATH_SYNTAX = re.compile(r"[/\\]|\.[A-Za-z]")
 _SENTENCE = ".,;:!?)\"'`*_>|]}\u2026"
 _CLOSING = ".:!?"
-_MORE_WORDS = re.compile(r"(?: [^\s@\"'`]{1,60}){1,6}")
-"""Words behind a token that may belong to a name with spaces."""
-_QUERY = re.compile(r"\?[\w=&%.-]*(?=#L\d)")
-"""Query of a URL between a path and its lines, as GitHub writes it: "README.md?plain=1#L3"."""
-_NAME_SIGNS = frozenset("~$%&+=-@")
-"""Signs that a name on disk may continue with, though it is rarely the name of an indexed file."""
 _OPERATORS = "=<>+-*/%&|^~"
 _SYMBOL_MARK = re.compile(r"::?|#")
 _NAME_START = re.compile(r"[\0\w$~#(<\[+=*-]")
@@ -149,14 +143,12 @@ class _Finder:
         if default is not None and is_keyword and (default.target or default.end == token.end):
             return self._with_argument(token, default)
         if masked[:1] != QUOTED_CHAR and self._message[token.start + 1 : token.start + 2] in ('"', "'"):
-            return self._over_lines(token) or default
+            return default
         end = self._path_end(token, start)
         if end:
             return self._with_location(token, end)
         if self._message.startswith(TOOL_PREFIXES, token.start):
             return None
-        if default is not None and default.kind == "file":
-            return self._over_spaces(token, start) or default
         if default is not None and default.kind == "symbol" and not default.scope:
             end = self._symbol_end(token, 0, self._is_symbol)
             if "::" in masked[:end]:
@@ -197,33 +189,16 @@ class _Finder:
         is_known = self._symbol_test(token.value[start:path_end])
         mark = _SYMBOL_MARK.match(masked, path_end)
         end = self._symbol_end(token, mark.end(), is_known) if mark is not None else 0
-        query = _QUERY.match(masked, path_end)
-        lines = parse_lines(masked, query.end() if query is not None else path_end)
+        lines = parse_lines(masked, path_end)
         if lines is not None and not (end and mark is not None and mark.group() == "#" and end >= lines.end):
             return located_mention(token.cut(lines.end), self._message, path_end, lines)
         if mark is not None and not end and _begins_name(masked, mark):
             end = default_length(token)
-            end = end if end > mark.end() else trimmed_length(token, _word_end(masked, mark.end()))
+            if end <= mark.end():
+                stops = (i for i in range(mark.end(), len(masked)) if masked[i].isspace() or masked[i] in ",;)]}")
+                end = trimmed_length(token, next(stops, len(masked)))
             end = end if end > mark.end() else path_end
         return located_mention(token.cut(max(end, path_end)), self._message, path_end)
-
-    def _over_lines(self, token: MentionToken) -> Mention | None:
-        """Return the mention of a path in quotes that contains a line break, if such a path exists."""
-        token = read_token(self._message, token.start, len(self._message), over_lines=True)
-        end = self._path_end(token, 0) if token.masked[:1] == QUOTED_CHAR else 0
-        return self._with_location(token, end) if end else None
-
-    def _over_spaces(self, token: MentionToken, start: int) -> Mention | None:
-        """Return the mention of a file whose name has spaces that are neither quoted nor escaped, if it exists."""
-        words = _MORE_WORDS.match(self._message, token.end)
-        if words is None or "." not in words.group() or token.end != token.start + 1 + len(token.value):
-            return None
-        longer = token.extended(words.group())
-        for end in range(len(longer.value), len(token.value) + 1, -1):
-            is_end = not longer.value[end - 1].isspace() and _may_end_path(longer.masked, end)
-            if is_end and _has_extension(longer.value[start:end]) and self._is_path(longer.value[start:end], ""):
-                return self._with_location(longer, end)
-        return None
 
     def _path_end(self, token: MentionToken, start: int) -> int:
         """Return the end of the longest path that exists, 0 for none."""
@@ -233,7 +208,7 @@ class _Finder:
             if masked[end : end + 1] == "*" != token.emphasis:
                 continue  # a glob
             if _may_end_path(masked, end) and self._is_path(value[start:end], masked[end:]):
-                return self._longer_on_disk(token, start, end) or end
+                return end
         for end in range(len(value), start, -1):
             if not _has_extension(value[start:end]) or not _may_end_path(masked, end):
                 continue
@@ -244,19 +219,6 @@ class _Finder:
             if checks >= MAX_DISK_CHECKS:
                 break
         return 0
-
-    def _longer_on_disk(self, token: MentionToken, start: int, end: int) -> int:
-        """Return the end of a longer path on disk, as "cart.py~" beside the indexed "cart.py"; 0 for none.
-
-        A name that is not valid UTF-8 has surrogate escapes.  It is never indexed, so only the disk has it.
-        """
-        after = token.masked[end : end + 1]
-        if after not in _NAME_SIGNS and not "\ud800" <= after <= "\udfff":
-            return 0
-        whole = len(token.masked.rstrip(_CLOSING))
-        root, path = split_root(self._context.snapshot, token.value[start:whole])
-        found = find_on_disk(self._context, path, find_roots(self._context.snapshot, root))
-        return whole if found is not None else 0
 
     def _is_path(self, written: str, rest: str) -> bool:
         """Return whether a text names files or folders, and the text behind it does not make it another path."""
@@ -372,11 +334,6 @@ def _is_prose(rest: str) -> bool:
         return False
     clause = re.match(r"[^\s，。、；：！？@,;]*", rest)
     return clause is None or _PATH_SYNTAX.search(clause.group()) is None
-
-
-def _word_end(masked: str, at: int) -> int:
-    match = re.compile(r"[^\s,;)\]}]*").match(masked, at)
-    return match.end() if match is not None else at
 
 
 def _is_inside_word(masked: str, at: int) -> bool:

@@ -10,11 +10,9 @@ from msgspec import Struct
 from promptls.mentions.context import ResolveContext
 from promptls.model import Mention, MentionOutcome, Problem
 
-ArgumentType = Literal[
-    "", "symbol", "target", "path", "revision", "branch", "query", "glob", "layer", "diagnostics", "team"
-]
-"""Types of arguments: a "target" is a symbol or a file, a "query" is a folder or text to search for, and a
-"team" argument a repository of the team index, with a file or symbol of it."""
+ArgumentType = Literal["", "symbol", "target", "path", "revision", "branch", "layer", "diagnostics", "team"]
+"""Types of arguments: a "target" is a symbol or a file, and a "team" argument a repository of the team index, with a
+file or symbol of it."""
 
 LOCATION_ARGUMENTS = frozenset({"symbol", "target", "path"})
 """Types of arguments that name files, folders or symbols."""

@@ -5,30 +5,19 @@ function, `npm i @scope/name`.  A bare word ("@tree", "@test") next to the punct
 there is a kind or a folder with its name.  The line of the word decides, and for an annotation the lines below it.
 "@tree:", "@test/" and all mentions with a path, lines or an argument are mentions anywhere, except imported modules.
 Whatever is not recognized is a mention, and its outcome shows it.
-
-Words in the syntax of other tools are reported with what to write instead.  Prefixes with a colon ("@file:", "#sym:",
-"@function:") are mentions; see `grammar`.  Sources: the documentation of GitHub Copilot Chat (#selection, #codebase,
-#changes, #problems), Cursor (@Files, @Folders, @Code, @Git, @Linter Errors), Cline (@git-changes, @url), Continue
-(@currentFile, @repo-map, @http), JetBrains AI (#thisFile, #localChanges) and Zed (@fetch).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-
-from msgspec.structs import replace
+from collections.abc import Sequence
 
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.path_lookup import mention_for
 from promptls.mentions.syntax.code_ranges import CodeRanges
 from promptls.mentions.syntax.grammar import (
-    Keywords,
-    format_argument_mention,
-    is_explicit_reference,
     is_package_like,
     is_path_like,
-    parse,
 )
 from promptls.model import Mention, MentionOutcome
 from promptls.util.cancellation import check_each
@@ -179,102 +168,10 @@ def _is_prose(text: str) -> bool:
 
 # ---------------------------------------------------------------- outcomes
 
-_PATH, _FOLDER, _SYMBOL = "@ and the path of a file", "@ and the path of a folder with a slash", "@# and a name"
-_ADVICE = {
-    "code": _SYMBOL,
-    "class": _SYMBOL,
-    "def": _SYMBOL,
-    "file": _PATH,
-    "files": _PATH,
-    "folder": _FOLDER,
-    "folders": _FOLDER,
-    "function": _SYMBOL,
-    "method": _SYMBOL,
-    "symbol": _SYMBOL,
-    "symbols": _SYMBOL,
-}
-"""Word behind "@" in lower case → what to write."""
-
-_SUGGESTIONS = {
-    "changes": "@diff",
-    "codebase": "@codebase",
-    "currentfile": "@active",
-    "git": "@diff",
-    "git-changes": "@diff",
-    "lint": "@diagnostics",
-    "linter": "@diagnostics",
-    "localchanges": "@diff",
-    "problems": "@diagnostics",
-    "repo-map": "@map",
-    "selection": "@selection",
-    "terminallastcommand": "@terminal",
-    "terminalselection": "@terminal",
-    "thisfile": "@active",
-}
-"""Word in lower case → the mention with the same content."""
-
-_KINDS = {"git": "commit", "search": "codebase"}
-"""Word before a colon → the kind of mention that takes the same argument."""
-
-_WEB = frozenset({"fetch", "http", "url", "web"})
-"""Words that add web pages."""
-
-_HASH_WORD = re.compile(
-    r"(?<![\w#@/&.-])#(?:changes|codebase|localChanges|problems|selection|thisFile|terminalLastCommand|terminalSelection)(?![\w/-]|[.:]\w)"
-)
-MAX_WORDS = 20
-"""Maximum number of words with "#" that are reported."""
-
-
-def word_as_text(mention: Mention) -> list[MentionOutcome]:
-    """Return the outcome of an "@word" of another tool that names nothing here; none for all other words."""
-    word = (mention.root or mention.target).lower()
-    if mention.kind != "file" or mention.lines is not None:
-        return []
-    if word in _WEB:
-        reason = (
-            f"{mention.text} adds web pages in other tools; here it is text, because promptls reads local files only."
-        )
-        return [MentionOutcome(mention, "text", reason=reason)]
-    if mention.root:
-        kind = _KINDS.get(word, "")
-        suggestion = format_argument_mention(kind, mention.target) or f"@{kind}"
-        return [_tool_text(mention, suggestion, suggestion)] if kind else []
-    suggestion = _SUGGESTIONS.get(word, "")
-    advice = suggestion or _ADVICE.get(word)
-    return [_tool_text(mention, advice, suggestion)] if advice else []
-
-
-def hash_words(message: str, code: CodeRanges) -> Iterator[MentionOutcome]:
-    """Yield the outcomes of words such as "#selection" outside of code."""
-    count = 0
-    for match in _HASH_WORD.finditer(message):
-        if code.contains(match.start()):
-            continue
-        count += 1
-        if count > MAX_WORDS:
-            return
-        suggestion = _SUGGESTIONS[match.group()[1:].lower()]
-        yield _tool_text(
-            Mention(match.group(), match.start(), match.end(), "file", match.group()), suggestion, suggestion
-        )
-
-
-def _tool_text(mention: Mention, advice: str, suggestion: str) -> MentionOutcome:
-    reason = f"{mention.text} is the syntax of another tool, so it is text. Write {advice} to mention it."
-    return MentionOutcome(mention, "text", reason=reason, suggestion=suggestion)
-
-
-MAX_DOUBTFUL = 20
-"""Maximum number of mentions in unclosed or indented code that are resolved; code rarely contains any."""
-
 MAX_WARNINGS = 2
 """Maximum number of words whose reason is a warning; pasted code contains many words of one kind."""
 MAX_NAMES = 10
 """Maximum number of other words in a warning."""
-
-_UNCLOSED, _INDENTED = "in a code fence that is not closed", "in indented code"
-_PLACE_ADVICE = {_UNCLOSED: "Close the fence", _INDENTED: "Remove the indentation"}
 
 
 def keyword_as_text(mention: Mention, place: str) -> MentionOutcome:
@@ -286,32 +183,13 @@ def path_as_text(outcome: MentionOutcome, place: str, context: ResolveContext) -
     """Return the outcome of a path or a word that is text; none if the workspace has nothing with its name."""
     mention = outcome.mention
     if outcome.status == "unresolved":
-        if place in _PLACE_ADVICE:
-            return []
-        if not outcome.suggestion:
-            return [] if place else word_as_text(mention)
-        return [_as_text(mention, place or "not the name of a file", outcome.suggestion)]
+        reason = place or "not the name of a file"
+        return [_as_text(mention, reason, outcome.suggestion)] if outcome.suggestion else []
     suggestion = ""
-    if place not in _PLACE_ADVICE and outcome.targets:
+    if outcome.targets:
         first = outcome.targets[0]
         suggestion = mention_for(context.snapshot, first.path, folder=first.kind == "folder") or ""
     return [_as_text(mention, place, suggestion if suggestion != mention.text else "")]
-
-
-def doubtful_mentions(message: str, code: CodeRanges, keywords: Keywords) -> Iterator[tuple[Mention, str]]:
-    """Yield the explicit references in code that the author may not mean as code, and where they are."""
-    unclosed = message.find("\n", code.unclosed) + 1 if code.unclosed >= 0 else 0
-    ranges = [(start, end, _INDENTED) for start, end in code.indented]
-    if unclosed:
-        ranges.append((unclosed, len(message), _UNCLOSED))
-    count = 0
-    for start, end, place in ranges:
-        for mention in parse(message[start:end], keywords):
-            if mention.kind in ("file", "folder", "symbol") and is_explicit_reference(mention):
-                count += 1
-                if count > MAX_DOUBTFUL:
-                    return
-                yield replace(mention, start=mention.start + start, end=mention.end + start), place
 
 
 def text_warnings(texts: Sequence[MentionOutcome]) -> list[str]:
@@ -326,6 +204,6 @@ def text_warnings(texts: Sequence[MentionOutcome]) -> list[str]:
 
 
 def _as_text(mention: Mention, place: str, suggestion: str) -> MentionOutcome:
-    advice = _PLACE_ADVICE.get(place) or (f"Write {suggestion}" if suggestion else "Write it in a sentence")
+    advice = f"Write {suggestion}" if suggestion else "Write it in a sentence"
     reason = f"{mention.text} is {place}, so it is text. {advice} to mention it."
     return MentionOutcome(mention, "text", reason=reason, suggestion=suggestion)

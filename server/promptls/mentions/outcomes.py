@@ -13,7 +13,7 @@ from promptls.index import split_lines
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.path_lookup import access_denied_reason, mention_for, sort_by_proximity
 from promptls.mentions.syntax.grammar import LAST_LINE
-from promptls.model import AnyOutline, Item, Mention, MentionOutcome, Origin, Problem, Span
+from promptls.model import AnyOutline, FileText, Item, Mention, MentionOutcome, Origin, Problem, Span
 from promptls.util.text.display import plural
 
 MAX_CANDIDATES = 20
@@ -21,6 +21,9 @@ MAX_CANDIDATES = 20
 
 MAX_SUGGESTED_LINES = 20
 """Maximum length of the span suggested for lines after the end of a file."""
+
+MAX_DEFINITION_LINES = 30
+"""Length up to which the whole definition around a location is shown."""
 
 
 def included(mention: Mention, targets: Iterable[Item], reason: str = "") -> MentionOutcome:
@@ -81,7 +84,6 @@ def file_outcome(
         reason = f"{reason} {label} is not indexed: {entry.skip_reason}.".strip()
     if mention.lines is None:
         return included(mention, [Item(path, Span(0, count), "file", origin, 1.0)], reason)
-    reason = f"{reason} {mention.note}".strip()
     items: list[Item] = []
     for lines in (mention.lines, *mention.more_lines):
         span = Span(lines.start, min(lines.end, count))
@@ -105,6 +107,22 @@ def item_for_lines(path: str, span: Span, outline: AnyOutline | None, origin: Or
         if symbol.span == span and symbol.name:
             return Item(path, span, symbol.kind, origin, 1.0, symbol.qualified)
     return Item(path, span, "text", origin, 1.0)
+
+
+def item_around(view: FileText, span: Span, context_lines: int) -> Item:
+    """Return the item for the largest short definition around lines, else for the lines with some before and after."""
+    path, outline, count = view.entry.path, view.entry.outline, len(view.lines)
+    span = Span(min(span.start, max(0, count - 1)), min(span.end, count))
+    enclosing = [
+        s
+        for s in (outline.symbols if outline is not None else ())
+        if s.name and s.span.contains(span) and len(s.span) <= MAX_DEFINITION_LINES
+    ]
+    if enclosing:
+        symbol = max(enclosing, key=lambda s: len(s.span))
+        return Item(path, symbol.span, symbol.kind, Origin.MENTION, 1.0, symbol.qualified)
+    lines = Span(max(0, span.start - context_lines), min(count, span.end + context_lines))
+    return Item(path, lines, "text", Origin.MENTION, 1.0)
 
 
 def virtual_item(context: ResolveContext, name: str, text: str, kind: str) -> Item:

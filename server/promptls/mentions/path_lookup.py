@@ -6,7 +6,7 @@ form.  Only matches of the best level count.  Paths without a match are searched
 
 Suggestions for an unresolved path or symbol are names that contain the written name (or its letters in order), then
 names within a few typing errors.  Similarity is RapidFuzz's ratio of the last path segments and of the folders as far as
-they were written.  A file that was renamed is found by the renames in the git history, or by the text of the last commit.
+they were written.  A file that was renamed is found by the renames in the git history.
 """
 
 from __future__ import annotations
@@ -16,16 +16,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
-from functools import lru_cache, reduce
-from heapq import nlargest
+from itertools import islice
 from urllib.parse import unquote
 
-import numpy as np
 from msgspec import Struct
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
-from promptls.git import diff
 from promptls.index import (
     OutlineRef,
     Snapshot,
@@ -35,16 +32,14 @@ from promptls.index import (
     is_inside,
     located_path,
     secret_reason,
-    tokenize,
     workspace_path,
 )
 from promptls.knowledge.project.file_kind import is_prose_path, is_test_path
 from promptls.mentions.completion.fuzzy import MIN_SUBSEQUENCE_LENGTH, MatchTier
-from promptls.mentions.completion.index import fold_case, max_edits
+from promptls.mentions.completion.index import fold_case
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.syntax.grammar import CORE_KEYWORDS, Keywords, format_mention
-from promptls.model import FileText, Problem, Root, Span
-from promptls.util.hashing import content_hash
+from promptls.model import Root, Span, Symbol
 
 PathsByName = Callable[[str], list[str]]
 """Maps the last segment of a path to the paths that may end in it."""
@@ -324,23 +319,14 @@ def _rule_file(snapshot: Snapshot, file: str) -> str:
 # ---------------------------------------------------------------- suggestions
 
 
-MIN_NAME_RATIO = 75
-"""Minimum ratio (0 to 100) of the last segments for a path to become a candidate."""
-
 MIN_PATH_RATIO = 72
-"""Minimum mean ratio of name and folders for a suggestion."""
+"""Minimum ratio (0 to 100) of name and folders for a suggestion."""
 
 MIN_CONFIDENT_RATIO = 90
 """The same for text that may not be a path at all."""
 
 MAX_CANDIDATES = 50
-"""Candidates whose whole paths are compared."""
-
-MAX_HOLDER_DISTANCE = 4
-"""Maximum edit distance that counts for one class or module of a qualified name; above it, it is another one."""
-
-MAX_DISTANCE = 1_000
-"""Rank of a definition that is gone; above every edit distance."""
+"""Candidates that are compared in full."""
 
 SAME_STEM_RATIO = 95.0
 """Ratio of names that differ only in a missing extension."""
@@ -366,14 +352,14 @@ def suggest_path(
     written = next(iter(path_variants(target.replace("\\", "/"))), "")
     if not written:
         return ""
-    moved = moved_path(context, written, roots)
-    if moved:
-        return mention_for(snapshot, moved, lines=lines) or ""
+    renamed = _renamed_path(context, written, roots)
+    if renamed:
+        return mention_for(snapshot, renamed, lines=lines) or ""
     index = context.path_index
     name = fold_case(written.rsplit("/", 1)[-1])
     # Shortest first: names that differ by one letter are among the few that contain the written name.
     candidates = [key for _, key in index.search(name, MAX_CANDIDATES, MatchTier.SUBSTRING)]
-    candidates += [key for _, key in nlargest(MAX_CANDIDATES, index.similar(name, MIN_NAME_RATIO))]
+    candidates += index.within_edits(name)[:MAX_CANDIDATES]
     scored: list[tuple[float, str]] = []
     for key in dict.fromkeys(candidates):
         if snapshot.root_of(key.rstrip("/")) not in roots:
@@ -382,7 +368,10 @@ def suggest_path(
         folders, _, last = label.rpartition("/")
         score = _name_ratio(name, last)
         if "/" in written:
-            score = (score + _folder_ratio(fold_case(written).rpartition("/")[0], folders)) / 2
+            written_folders = fold_case(written).rpartition("/")[0]
+            # Folders that were not written are ignored.
+            ratio = fuzz.partial_ratio if len(folders) > len(written_folders) else fuzz.ratio
+            score = (score + ratio(written_folders, folders)) / 2
         scored.append((score, key))
     best = max((score for score, _ in scored), default=0.0)
     if best >= (MIN_CONFIDENT_RATIO if confident else MIN_PATH_RATIO):
@@ -391,6 +380,16 @@ def suggest_path(
             return mention_for(snapshot, first.rstrip("/"), folder=True) or ""
         return mention_for(snapshot, first, lines=lines) or ""
     return _deepest_folder(context, written, roots)
+
+
+def _renamed_path(context: ResolveContext, name: str, roots: tuple[Root, ...]) -> str:
+    """Return the current absolute path of a file that the git history renames from a name below a root, or ""."""
+    for root in roots:
+        (history,) = context.services.git_history.histories([root.path])
+        renamed = f"{root.path}/{history.former_names.get(name, '')}"
+        if renamed in context.snapshot.files:
+            return renamed
+    return ""
 
 
 def suggest_by_stem(context: ResolveContext, word: str) -> str:
@@ -432,86 +431,46 @@ def suggest_symbol(
         parts: Its parts: the names of classes or modules, then the own name.
         paths: Files that the definition must be in, None for all.
     """
-    snapshot = context.snapshot
+    snapshot, index = context.snapshot, context.symbol_index
     *holders, name = parts or [target]
-    allowed = None if paths is None else frozenset(paths)
-    refs = _similar_definitions(context, name, holders, allowed)
-    ranked = ((_distance(snapshot, ref, name, holders), ref) for ref in refs)
-    (_, holder_distance, *_), ref = min(ranked, default=((0, 0), None))
-    symbol = snapshot.symbol(ref) if ref is not None else None
-    if ref is None or symbol is None:
+    names = [n for n in index.within_edits(name) if snapshot.names.get(n.lower())][:MAX_CANDIDATES]
+    if not names and len(name) >= MIN_SUBSEQUENCE_LENGTH:
+        names = [key for _, key in index.search(name, 5, MatchTier.WORD)]
+    best: tuple[tuple[int, int, bool, bool, OutlineRef], Symbol] | None = None
+    allowed = frozenset(paths or ())
+    for ref in (
+        ref
+        for n in names
+        for ref in islice(
+            (r for r in snapshot.names.get(n.lower(), ()) if paths is None or r[0] in allowed), MAX_CANDIDATES
+        )
+    ):
+        symbol, label = snapshot.symbol(ref), snapshot.label(ref[0])
+        if symbol is None:
+            continue
+        modules = label.replace(":", "/").rpartition(".")[0].split("/")
+        actual = fold_case(".".join([*modules, *symbol.qualified.split(".")][-len(holders) - 1 :]))
+        distance = OSA.distance(fold_case(".".join([*holders, name])), actual)
+        rank = (distance, OSA.distance(name, symbol.name), is_prose_path(label), is_test_path(label), ref)
+        if best is None or rank < best[0]:
+            best = rank, symbol
+    if best is None:
         return ""
-    if allowed is not None:
-        return mention_for(snapshot, ref[0], symbol=symbol.qualified) or ""
-    qualifier = target.removesuffix(name)
-    kept = f"{qualifier}{symbol.name}" if holder_distance == 0 else symbol.qualified
+    symbol = best[1]
+    if paths is not None:
+        return mention_for(snapshot, best[0][-1][0], symbol=symbol.qualified) or ""
+    same_holders = best[0][0] <= OSA.distance(fold_case(name), fold_case(symbol.name))
+    kept = f"{target.removesuffix(name)}{symbol.name}" if same_holders else symbol.qualified
     return format_mention(symbol=kept) or ""
-
-
-def _similar_definitions(
-    context: ResolveContext, name: str, holders: Sequence[str], paths: frozenset[str] | None
-) -> Iterator[OutlineRef]:
-    """Yield definitions whose own name is similar: members of the class that is named, then of all names."""
-    snapshot, edits, folded = context.snapshot, max_edits(name), fold_case(name)
-    files = dict.fromkeys(path for path in paths or () if len(paths or ()) <= MAX_CANDIDATES)
-    if holders:
-        files |= dict.fromkeys(path for path, _ in snapshot.names.get(fold_case(holders[-1]), ())[:MAX_CANDIDATES])
-    for path in files:
-        entry = snapshot.files.get(path)
-        for i, symbol in enumerate(entry.outline.symbols if entry is not None and entry.outline is not None else ()):
-            similar = OSA.distance(folded, fold_case(symbol.name), score_cutoff=edits) <= edits
-            if symbol.name and similar and (paths is None or path in paths):
-                yield path, i
-    index = context.symbol_index
-    names = sorted(
-        (distance, layer.keys[row]) for layer in index.layers for distance, row in layer.within_edits(name, edits)
-    )
-    similar_names = [key for _, key in names[:MAX_CANDIDATES]]
-    if not any(symbol_exists(snapshot, key) for key in similar_names) and len(name) >= MIN_SUBSEQUENCE_LENGTH:
-        similar_names = [key for _, key in index.search(name, 5, MatchTier.WORD)]
-    for key in similar_names:
-        for ref in snapshot.names.get(key.lower(), ())[:MAX_CANDIDATES]:
-            if paths is None or ref[0] in paths:
-                yield ref
-
-
-def _distance(
-    snapshot: Snapshot, ref: OutlineRef, name: str, holders: Sequence[str]
-) -> tuple[int, int, bool, bool, int]:
-    """Return the rank of a definition for a misspelled name: edit distances, then code before prose and tests."""
-    symbol = snapshot.symbol(ref)
-    if symbol is None:
-        return MAX_DISTANCE, MAX_DISTANCE, True, True, 0
-    label = snapshot.label(ref[0])
-    modules = fold_case(label).replace(":", "/").rpartition(".")[0].split("/")
-    actual = [*modules, *fold_case(symbol.qualified).split(".")[:-1]]
-    expected = [fold_case(holder) for holder in holders]
-    pairs = zip(reversed(expected), reversed(actual), strict=False)
-    missing = MAX_HOLDER_DISTANCE * max(0, len(expected) - len(actual))
-    of_holders = missing + sum(min(MAX_HOLDER_DISTANCE, OSA.distance(a, b)) for a, b in pairs)
-    of_name = OSA.distance(fold_case(name), fold_case(symbol.name))
-    exact_case = OSA.distance(name, symbol.name)
-    return of_name + of_holders, of_holders, is_prose_path(label), is_test_path(label), exact_case
-
-
-def symbol_exists(snapshot: Snapshot, name: str) -> bool:
-    """Return whether a symbol with this name exists; the index may contain removed names."""
-    return bool(snapshot.names.get(name.lower()))
 
 
 def _name_ratio(name: str, other: str) -> float:
     """Return the ratio of two last segments, ignoring a common extension and mostly a missing one."""
-    if other.rpartition(".")[0] == name:
+    stem, dot, extension = other.rpartition(".")
+    if stem == name:
         return SAME_STEM_RATIO
-    stem, dot, extension = name.rpartition(".")
-    if dot and stem and other.endswith(dot + extension):
-        return fuzz.ratio(stem, other[: -len(extension) - 1])
-    return fuzz.ratio(name, other)
-
-
-def _folder_ratio(written: str, actual: str) -> float:
-    """Return the ratio of two folder paths; folders that were not written are ignored."""
-    return fuzz.partial_ratio(written, actual) if len(actual) > len(written) else fuzz.ratio(written, actual)
+    common = dot + extension if dot and name.endswith(dot + extension) else ""
+    return fuzz.ratio(name.removesuffix(common), other.removesuffix(common))
 
 
 def _deepest_folder(context: ResolveContext, written: str, roots: tuple[Root, ...]) -> str:
@@ -523,110 +482,3 @@ def _deepest_folder(context: ResolveContext, written: str, roots: tuple[Root, ..
             if index.is_folder(f"{root.path}/{folder}"):
                 return mention_for(context.snapshot, f"{root.path}/{folder}", folder=True) or ""
     return ""
-
-
-# ---------------------------------------------------------------- renamed files
-
-MAX_COMPARED_BYTES = 1_000_000
-"""Maximum size of a file whose text is compared, in bytes; bounds the time of an answer."""
-
-
-def moved_path(context: ResolveContext, name: str, roots: tuple[Root, ...]) -> str:
-    """Return the current absolute path of a file that had this name relative to a root, or ""."""
-    for root in roots:
-        (history,) = context.services.git_history.histories([root.path])
-        renamed = f"{root.path}/{history.former_names.get(name, '')}"
-        if renamed in context.snapshot.files:
-            return renamed
-        if name not in history.files or f"{root.path}/{name}" in context.snapshot.files:
-            continue
-        committed = _committed_hash(root.path, history.head, name)
-        same = (path for path, entry in context.snapshot.files.items() if entry.content_hash == committed)
-        found = next((path for path in same if path.startswith(root.path + "/")), "") if committed else ""
-        if found:
-            return found
-    return ""
-
-
-@lru_cache(maxsize=64)
-def _committed_hash(folder: str, head: str, name: str) -> bytes:
-    """Return the content hash of a file in the last commit; `head` identifies the commit in the cache."""
-    text = diff.text_at_head(folder, name, MAX_COMPARED_BYTES)
-    return b"" if isinstance(text, Problem) else content_hash(text)
-
-
-# ---------------------------------------------------------------- occurrences of a name without a symbol
-
-MAX_OCCURRENCES = 3
-"""Maximum number of places that are offered; keeps the message readable."""
-
-MAX_SEARCHED_FILES = 20
-"""Maximum number of files that are read; bounds the time for a word that many files have."""
-
-_MAX_ROWS = 500
-"""Maximum number of chunks whose files are determined."""
-
-
-def find_occurrences(context: ResolveContext, word: str, paths: frozenset[str] | None = None) -> list[tuple[str, int]]:
-    """Return (path, line) of the best places of a word, at most one for each file.
-
-    Only the index is searched, so that the time does not depend on the size of the workspace. Lines that begin with
-    the word, or have it after one other word, come first in a file, because definitions look like that.
-
-    Args:
-        context: The context of the message.
-        word: The word, in its exact spelling.
-        paths: Files that are searched, None for all.
-    """
-    index = context.services.index
-    terms = list(dict.fromkeys(tokenize(word)))
-    if index is None or not terms or len(word) < 2:
-        return []
-    reader = index.reader()
-    rows = reduce(np.intersect1d, (reader.postings(term).rows for term in terms))[:_MAX_ROWS]
-    found = dict.fromkeys(path for row in rows.tolist() for path, _ in reader.locations(int(row)))
-    allowed = [path for path in found if (paths is None or path in paths) and not _is_hidden(context, path)]
-    ranked = sorted(sort_by_proximity(context, allowed), key=lambda path: is_test_path(context.snapshot.label(path)))
-    pattern = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
-    places: list[tuple[str, int]] = []
-    for path in ranked[:MAX_SEARCHED_FILES]:
-        context.token.check()
-        view = context.sources.read(path)
-        line = _best_line(view, pattern, word) if isinstance(view, FileText) else -1
-        if line >= 0:
-            places.append((path, line))
-            if len(places) == MAX_OCCURRENCES:
-                break
-    return places
-
-
-def occurrence_mentions(context: ResolveContext, places: list[tuple[str, int]]) -> tuple[str, ...]:
-    """Return a mention of each place."""
-    mentions = (mention_for(context.snapshot, path, lines=Span(line, line + 1)) for path, line in places)
-    return tuple(mention for mention in mentions if mention)
-
-
-def _is_hidden(context: ResolveContext, path: str) -> bool:
-    """Return whether a file may not be read, or is not in the snapshot any more."""
-    entry = context.snapshot.files.get(path)
-    if entry is None:
-        return True
-    return bool(secret_reason(entry.name)) and not context.sources.allow_secrets
-
-
-def _best_line(view: FileText, pattern: re.Pattern[str], word: str) -> int:
-    """Return the line that most probably defines the word, -1 if no line has it."""
-    best, best_rank = -1, 4
-    for i, line in enumerate(view.lines):
-        if word not in line:
-            continue
-        match = pattern.search(line)
-        if match is None:
-            continue
-        words_before = len(line[: match.start()].split())
-        rank = 0 if words_before == 1 else 1 if words_before == 0 else 2 if words_before == 2 else 3
-        if rank < best_rank:
-            best, best_rank = i, rank
-        if rank == 0:
-            break
-    return best

@@ -12,16 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from logging import getLogger
 
 from promptls.mentions.kinds import KindRegistry, MentionKind
-from promptls.mentions.resolvers import (
-    editor,
-    file,
-    file_sets,
-    git,
-    relations,
-    symbol,
-    team,
-    text_search,
-)
+from promptls.mentions.resolvers import editor, file, file_sets, git, relations, symbol, team, text_search
 from promptls.mentions.syntax.grammar import parse
 from promptls.model import Problem
 
@@ -65,25 +56,13 @@ BUILT_IN: tuple[MentionKind, ...] = (
         keyword=False,
     ),
     MentionKind(
-        "active",
-        ("@active",),
-        "The active document.",
-        editor.resolve_active,
-        required_fields=("activeDocument",),
+        "active", ("@active",), "The active document.", editor.resolve_active, required_fields=("activeDocument",)
     ),
     MentionKind(
-        "selection",
-        ("@selection",),
-        "The selected lines.",
-        editor.resolve_selection,
-        required_fields=("selection",),
+        "selection", ("@selection",), "The selected lines.", editor.resolve_selection, required_fields=("selection",)
     ),
     MentionKind(
-        "open",
-        ("@open",),
-        "All documents open in the editor.",
-        editor.resolve_open,
-        required_fields=("openDocuments",),
+        "open", ("@open",), "All documents open in the editor.", editor.resolve_open, required_fields=("openDocuments",)
     ),
     MentionKind(
         "visible",
@@ -138,7 +117,6 @@ BUILT_IN: tuple[MentionKind, ...] = (
         text_search.resolve_codebase,
         argument="optional",
         expensive=True,
-        argument_type="query",
     ),
     MentionKind(
         "team",
@@ -157,7 +135,6 @@ BUILT_IN: tuple[MentionKind, ...] = (
         argument="required",
         aliases=("grep",),
         expensive=True,
-        argument_type="query",
     ),
     MentionKind(
         "regex",
@@ -166,7 +143,6 @@ BUILT_IN: tuple[MentionKind, ...] = (
         text_search.resolve_regex,
         argument="required",
         expensive=True,
-        argument_type="query",
     ),
     MentionKind(
         "pattern",
@@ -175,7 +151,6 @@ BUILT_IN: tuple[MentionKind, ...] = (
         text_search.resolve_pattern,
         argument="required",
         expensive=True,
-        argument_type="query",
     ),
     MentionKind(
         "callers",
@@ -258,7 +233,6 @@ BUILT_IN: tuple[MentionKind, ...] = (
         file_sets.resolve_glob,
         argument="required",
         expensive=True,
-        argument_type="glob",
     ),
     MentionKind(
         "layer",
@@ -269,12 +243,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
         expensive=True,
         argument_type="layer",
     ),
-    MentionKind(
-        "rules",
-        ("@rules",),
-        "Rule files of the workspace, such as AGENTS.md.",
-        file_sets.resolve_rules,
-    ),
+    MentionKind("rules", ("@rules",), "Rule files of the workspace, such as AGENTS.md.", file_sets.resolve_rules),
     MentionKind(
         "memory",
         ("@memory", '@memory:"deployment"'),

@@ -20,12 +20,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.index import Snapshot, is_virtual
-from promptls.mentions.anchors import ANCHORED_KINDS, Anchor, DocumentAnchors, create_anchor, track
+from promptls.mentions.anchors import DocumentAnchors, create_anchor, track
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.extent import locate_mentions
 from promptls.mentions.kinds import LOCATION_ARGUMENTS, KindRegistry, MentionKind
-from promptls.mentions.lookalikes import doubtful_mentions, hash_words, keyword_as_text, path_as_text, words_in_code
-from promptls.mentions.outcomes import file_outcome, included
+from promptls.mentions.lookalikes import keyword_as_text, path_as_text, words_in_code
+from promptls.mentions.outcomes import file_outcome
 from promptls.mentions.path_lookup import mention_for
 from promptls.mentions.registry import BUILT_IN, registry
 from promptls.mentions.resolvers.symbol import split_name
@@ -39,7 +39,7 @@ from promptls.mentions.syntax.grammar import (
     parse_syntax,
     strip_mentions,
 )
-from promptls.model import Cancelled, FileText, Item, Mention, MentionOutcome, Origin, Span
+from promptls.model import Cancelled, FileText, Item, Mention, MentionOutcome, Span
 from promptls.util.cancellation import check_each
 
 log = getLogger(__name__)
@@ -145,22 +145,20 @@ def resolve_message(message: ParsedMessage, context: ResolveContext, kinds: Kind
         key = replace(mention, start=0, end=len(mention.text))
         if key not in resolved:
             outcome = _resolve_cached(kind, key, context) if kind.expensive else _resolve_one(kind, key, context)
-            if context.anchors is not None and mention.kind in ANCHORED_KINDS and not place:
+            if context.anchors is not None and mention.kind == "file" and not place:
                 outcome = apply_anchor(outcome, context.anchors, context)
             resolved[key] = outcome
-        outcome = _shift(resolved[key], mention.start)
+        found = resolved[key].mention
+        found = replace(found, start=found.start + mention.start, end=found.end + mention.start)
+        outcome = replace(resolved[key], mention=found)
         if place or not _is_mention(message.text, outcome):
             texts += path_as_text(outcome, place, context)
             continue
         if (outcome.status == "unresolved" or kind.argument_type in _SYMBOL_ARGUMENTS) and is_partial():
             outcome = replace(outcome, reason=f"{outcome.reason} {INDEXING_NOTE}".strip())
         outcomes.append(_assign_items(outcome, len(outcomes), first_owner, outcomes))
-    for mention, place in doubtful_mentions(message.text, message.code, kinds.keywords()):
-        outcome = _resolve_one(kinds.kinds[mention.kind], mention, context)
-        texts += path_as_text(outcome, place, context)
-    texts += hash_words(message.text, message.code)
     if context.anchors is not None:
-        context.anchors.retain({o.mention.text for o in outcomes if o.mention.kind in ANCHORED_KINDS})
+        context.anchors.retain({o.mention.text for o in outcomes if o.mention.lines is not None})
     return Resolution(message, tuple(outcomes), tuple(texts))
 
 
@@ -193,12 +191,6 @@ def _with_kinds(mentions: Sequence[Mention]) -> Iterator[tuple[Mention, MentionK
         kind = kinds.get(mention.kind)
         if kind is not None:
             yield mention, kind
-
-
-def _shift(outcome: MentionOutcome, start: int) -> MentionOutcome:
-    """Return the outcome for the same mention at another offset."""
-    mention = outcome.mention
-    return replace(outcome, mention=replace(mention, start=mention.start + start, end=mention.end + start))
 
 
 def _resolve_cached(kind: MentionKind, mention: Mention, context: ResolveContext) -> MentionOutcome:
@@ -286,28 +278,18 @@ def _group_of(item: Item, folders: Sequence[str]) -> str:
 def apply_anchor(outcome: MentionOutcome, anchors: DocumentAnchors, context: ResolveContext) -> MentionOutcome:
     """Return the outcome at the position of the mention's anchor; create the anchor if there is none."""
     mention = outcome.mention
-    anchor = anchors.get(mention.text)
-    if mention.kind == "symbol":
-        return _apply_to_symbol(outcome, anchor, anchors, context)
-    if mention.more_lines:
+    if mention.lines is None or mention.more_lines:
         return outcome  # an anchor has one span
-    if mention.lines is not None:
-        return _apply_to_lines(outcome, anchor, anchors, context)
-    return _apply_to_file(outcome, anchor, anchors, context)
-
-
-def _apply_to_lines(
-    outcome: MentionOutcome, anchor: Anchor | None, anchors: DocumentAnchors, context: ResolveContext
-) -> MentionOutcome:
-    mention = outcome.mention
+    anchor = anchors.get(mention.text)
     if anchor is None:
-        open_ended = mention.lines is None or mention.lines.end == LAST_LINE
-        if outcome.status == "included" and len(outcome.targets) == 1 and not open_ended:
-            _put_anchor(outcome, outcome.targets[0].span, None, anchors, context)
+        if outcome.status == "included" and mention.lines.end != LAST_LINE:
+            view = context.sources.read(outcome.targets[0].path, explicit=True)
+            if isinstance(view, FileText):
+                anchors.put(mention.text, create_anchor(view, outcome.targets[0].span))
         return outcome
-    view = _read_anchored(anchor, context)
+    view = context.sources.read(anchor.path, explicit=True)
     label = context.snapshot.label(anchor.path)
-    if view is None:
+    if not isinstance(view, FileText):
         reason = f"{label} was deleted, and with it the lines of {mention.text}."
         return replace(outcome, status="unresolved", targets=(), reason=reason, anchor="deleted")
     state, tracked = track(anchor, view, context.token)
@@ -319,97 +301,14 @@ def _apply_to_lines(
     anchors.put(mention.text, tracked)
     resolved = file_outcome(replace(mention, lines=tracked.span), context, tracked.path)
     resolved = replace(resolved, mention=mention)
-    written = mention.lines is not None and Span(mention.lines.start, min(mention.lines.end, len(view.lines)))
+    written = Span(mention.lines.start, min(mention.lines.end, len(view.lines)))
     same_path = tracked.path == (outcome.targets[0].path if outcome.targets else "")
     if state != "changed" and written == tracked.span and same_path:
         return resolved
     current = mention_for(context.snapshot, tracked.path, lines=tracked.span) or ""
-    position = f"{context.snapshot.label(tracked.path)}:{tracked.span.label}"
+    position = f"{label}:{tracked.span.label}"
     if state == "changed":
         reason = f"The lines of {mention.text} were edited; they are now {position}."
         suggestion = current if current != mention.text else ""
         return replace(resolved, reason=reason, anchor="changed", suggestion=suggestion)
     return replace(resolved, reason=f"The lines have moved to {position}.", anchor="moved", suggestion=current)
-
-
-def _apply_to_symbol(
-    outcome: MentionOutcome, anchor: Anchor | None, anchors: DocumentAnchors, context: ResolveContext
-) -> MentionOutcome:
-    mention = outcome.mention
-    if outcome.status == "included":
-        _put_anchor(outcome, outcome.targets[0].span, anchor, anchors, context)
-        return outcome
-    view = _read_anchored(anchor, context) if anchor is not None else None
-    if anchor is None or outcome.status not in ("unresolved", "ambiguous"):
-        return outcome
-    label = context.snapshot.label(anchor.path)
-    if view is None:
-        return replace(outcome, anchor="deleted") if outcome.status == "unresolved" else outcome
-    path = view.entry.path
-    symbols = view.entry.outline.symbols if view.entry.outline is not None else ()
-    if outcome.status == "ambiguous":
-        same = [s for s in symbols if s.qualified == anchor.symbol]
-        if len(same) != 1:
-            return outcome
-        item = Item(path, same[0].span, same[0].kind, Origin.MENTION, 1.0, same[0].qualified)
-        return included(mention, [item], f"Ambiguous; resolved to the one in {label}, as before.")
-    state, tracked = track(anchor, view, context.token)
-    starting = [s for s in symbols if s.name and s.span.start == tracked.span.start] if state != "deleted" else []
-    if not starting:
-        return replace(outcome, reason=f"{anchor.symbol} was deleted from {label}.", anchor="deleted")
-    symbol = starting[0]
-    item = Item(path, symbol.span, symbol.kind, Origin.MENTION, 1.0, symbol.qualified)
-    return replace(
-        included(mention, [item], f"{anchor.symbol} was renamed to {symbol.qualified}."),
-        anchor="moved",
-        suggestion=mention_for(context.snapshot, path, symbol=symbol.qualified) or "",
-    )
-
-
-def _apply_to_file(
-    outcome: MentionOutcome, anchor: Anchor | None, anchors: DocumentAnchors, context: ResolveContext
-) -> MentionOutcome:
-    mention = outcome.mention
-    if outcome.status == "included":
-        if len(outcome.targets) == 1 and outcome.targets[0].kind == "file":
-            _put_anchor(outcome, Span(0, 0), anchor, anchors, context)
-        return outcome
-    if anchor is None or outcome.status != "unresolved":
-        return outcome
-    view = _read_anchored(anchor, context)
-    if view is None or view.entry.path == anchor.path:
-        return replace(outcome, anchor="deleted")
-    label = context.snapshot.label(view.entry.path)
-    return replace(
-        file_outcome(mention, context, view.entry.path, f"The file was renamed to {label}."),
-        anchor="moved",
-        suggestion=mention_for(context.snapshot, view.entry.path) or "",
-    )
-
-
-def _put_anchor(
-    outcome: MentionOutcome, span: Span, anchor: Anchor | None, anchors: DocumentAnchors, context: ResolveContext
-) -> None:
-    """Anchor a mention to its first target, unless its anchor has this version of the text already."""
-    target = outcome.targets[0]
-    view = context.sources.read(target.path, explicit=True)
-    if isinstance(view, FileText) and (
-        anchor is None or (anchor.path, anchor.digest) != (target.path, view.entry.content_hash)
-    ):
-        anchors.put(outcome.mention.text, create_anchor(view, span, target.symbol))
-
-
-def _read_anchored(anchor: Anchor, context: ResolveContext) -> FileText | None:
-    """Read the file of an anchor, or a file with the same content if it was renamed."""
-    for path in (anchor.path, *_files_with_content(anchor, context)):
-        view = context.sources.read(path, explicit=True)
-        if isinstance(view, FileText):
-            return view
-    return None
-
-
-def _files_with_content(anchor: Anchor, context: ResolveContext) -> Iterator[str]:
-    """Files whose content is that of the anchor's file, equal file names first."""
-    name = anchor.path.rsplit("/", 1)[-1]
-    paths = [path for path, entry in context.snapshot.files.items() if entry.content_hash == anchor.digest]
-    yield from sorted(paths, key=lambda path: (path.rsplit("/", 1)[-1] != name, path))

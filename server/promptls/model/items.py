@@ -32,7 +32,6 @@ class Mention(Struct, frozen=True):
     root: str = ""  # workspace root of "@root:path"
     scope: str = ""  # path before "#": "@src/a.py#Name" has kind symbol, scope "src/a.py" and target "Name"
     more_lines: tuple[Span, ...] = ()  # further ranges: "@a.py:10-12,20-22"
-    note: str = ""  # how an unusual spelling was read, one sentence
 
 
 FormName = Literal["full", "partial", "signature", "outline", "reference"]

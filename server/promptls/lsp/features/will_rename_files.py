@@ -1,23 +1,18 @@
-"""Will rename files: updates mentions of files and folders that the client is about to rename."""
+"""Will rename files: updates mentions of files and folders that are about to be renamed, in open prompt documents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from promptls.api.messages import params as protocol
 from promptls.api.messages.locations import decode_client_context
 from promptls.api.messages.params import Json
-from promptls.index import Snapshot, document_path, is_file_path, to_uri
-from promptls.lsp.documents import PromptDocument
+from promptls.index import Snapshot, document_path, is_file_path
 from promptls.lsp.session import PromptDocumentSession, offset_range
 from promptls.mentions.resolve import resolve_mentions
 from promptls.mentions.syntax.grammar import format_mention
-from promptls.model import CancelToken, FileText, MentionOutcome
-from promptls.model.files import PROMPT_SUFFIX
+from promptls.model import CancelToken, MentionOutcome
 from promptls.util.text.positions import LineIndex
-
-MAX_CLOSED_DOCUMENTS = 200
-"""Maximum number of prompt documents on disk that are searched; the client waits for the answer."""
 
 
 def will_rename_files(
@@ -31,7 +26,7 @@ def will_rename_files(
     if not moves:
         return None
     changes: Json = {}
-    for document in _prompt_documents(session, snapshot, token):
+    for document in session.documents.all():
         lines = LineIndex(document.text, session.engine.encoding)
         client = decode_client_context(session.client_context(document.uri), session.engine.workspace)
         context = session.engine.resolve_context(client, snapshot, token, document.uri)
@@ -44,20 +39,6 @@ def will_rename_files(
         if edits:
             changes[document.uri] = edits
     return {"changes": changes} if changes else None
-
-
-def _prompt_documents(
-    session: PromptDocumentSession, snapshot: Snapshot, token: CancelToken
-) -> Iterator[PromptDocument]:
-    """Yield the open prompt documents, then those of the workspace that are closed."""
-    yield from session.documents.all()
-    sources = session.engine.index.source_reader(snapshot, session.engine.settings.secrets.allow_files)
-    closed = [p for p in snapshot.files if p.endswith(PROMPT_SUFFIX) and p not in snapshot.documents]
-    for path in closed[:MAX_CLOSED_DOCUMENTS]:
-        token.check()
-        text = sources.read(path, explicit=True)
-        if isinstance(text, FileText):
-            yield PromptDocument(to_uri(path), "", 0, text.text)
 
 
 def _moved_mention(outcome: MentionOutcome, moves: Sequence[tuple[str, str]], snapshot: Snapshot) -> str:

@@ -6,14 +6,14 @@ even in a large workspace.
 
 An item replaces the part of the mention that the cursor is in: a path up to its lines or symbol, one name of a
 qualified symbol, an argument.  Text that directly follows the mention in a script without spaces is kept as well.
-A folder keeps the path below it.  If the kept text would change the target of the item, a space separates them.
+If the kept text would change the target of the item, a space separates them.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import Literal
 
@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from promptls.git import revisions
 from promptls.knowledge.project.file_kind import LAYER_DESCRIPTIONS, is_prose_path, layer_of
 from promptls.mentions.completion.completion_items import CompletionItem, CompletionQuery, TokenCounter, build_query
-from promptls.mentions.completion.fuzzy import MIN_SUBSEQUENCE_LENGTH, MatchTier
+from promptls.mentions.completion.fuzzy import MIN_SUBSEQUENCE_LENGTH
 from promptls.mentions.completion.index import fold_case
 from promptls.mentions.completion.paths import complete_path
 from promptls.mentions.completion.symbols import (
@@ -42,10 +42,7 @@ from promptls.mentions.resolvers.relations import split_call_path
 from promptls.mentions.resolvers.symbol import split_scope
 from promptls.mentions.resolvers.team import split_repository
 from promptls.mentions.syntax.grammar import (
-    Keywords,
     format_argument_mention,
-    format_mention,
-    full_argument,
     mention_to_argument,
     parse,
 )
@@ -83,8 +80,8 @@ def complete(
     items = tuple(islice(found, limit + 1))
     incomplete = len(items) > limit or len(token.value) < MIN_SUBSEQUENCE_LENGTH or token.value[-1] in "/#:."
     incomplete = incomplete or context.pending_symbols is not None  # files that are being parsed may add items
-    end = replaced_end(text, token, offset, part, items, context)
-    placed = (place_item(item, text, offset, end, query) for item in items[:limit])
+    end = replaced_end(text, token, offset, part, context)
+    placed = (place_item(item, text, end, query) for item in items[:limit])
     return CompletionResult(incomplete, token.start, end, tuple(placed))
 
 
@@ -126,12 +123,12 @@ Part = Literal["path", "symbol", "lines", "argument"]
 """Part of a mention that is completed."""
 
 _RUNS: dict[Part, re.Pattern[str]] = {
-    "path": re.compile(r"(?:\\.|[^\\:#\s\x80-\U0010ffff])*"),
+    "path": re.compile(r"(?:\\.|[^\\:#\s\u0590-\U0010ffff])*"),
     "symbol": re.compile(r"[A-Za-z0-9_$]*"),
     "lines": re.compile(r"[A-Za-z0-9_:–-]*"),
-    "argument": re.compile(r"(?:\\.|[^\\\s\x80-\U0010ffff])*"),
+    "argument": re.compile(r"(?:\\.|[^\\\s\u0590-\U0010ffff])*"),
 }
-"""Characters after the cursor that continue each part; other scripts do so only if an item contains them."""
+"""Characters after the cursor that continue each part; scripts without spaces do so only behind their own letters."""
 
 _ENDS: dict[Part, re.Pattern[str]] = {
     "path": re.compile(":"),
@@ -141,32 +138,20 @@ _ENDS: dict[Part, re.Pattern[str]] = {
 }
 """Characters that end each part, even in a name."""
 
-_ESCAPED = re.compile(r"\\([^A-Za-z0-9])")
-_NAME_SEPARATORS = re.compile(r"[/\\.:#]")
 
-
-def replaced_end(
-    text: str, token: MentionToken, offset: int, part: Part, items: Iterable[CompletionItem], context: ResolveContext
-) -> int:
+def replaced_end(text: str, token: MentionToken, offset: int, part: Part, context: ResolveContext) -> int:
     """Return the offset after the text that the items replace; `token` ends at the cursor."""
     if not token.value:
         return offset
     if token.quote:
         return _closing_quote(text, offset, token.quote)
     rest = text[offset : max(offset, mention_end(text, token.start, context))]
-    run = _RUNS[part].match(rest) if token.value[-1].isascii() else None
-    name = _ENDS[part].split(rest, maxsplit=1)[0]
-    return offset + max(run.end() if run is not None else 0, _contained_length(token.value, name, items))
+    run = _RUNS[part].match(rest) if token.value[-1] < "\u0590" else None
+    return offset + (run.end() if run is not None else len(_ENDS[part].split(rest, maxsplit=1)[0]))
 
 
-def place_item(item: CompletionItem, text: str, offset: int, end: int, query: CompletionQuery) -> CompletionItem:
-    """Return the item with the text to insert before `text[end:]` in place of a mention that ends at `end`.
-
-    `offset` is the cursor: a folder keeps the part of the path that follows its name after the cursor.
-    """
-    below = _path_below(text[offset:end]) if item.kind == "folder" else ""
-    if below:
-        item = replace(item, insert_text=_join_folder(item.insert_text, below, query.keywords) or item.insert_text)
+def place_item(item: CompletionItem, text: str, end: int, query: CompletionQuery) -> CompletionItem:
+    """Return the item with the text to insert before `text[end:]` in place of a mention that ends at `end`."""
     following = text[end : end + MAX_LENGTH].split("\n", 1)[0]
     if not following or following[0].isspace():
         return item
@@ -175,32 +160,17 @@ def place_item(item: CompletionItem, text: str, offset: int, end: int, query: Co
         return replace(item, insert_text=inserted.removesuffix(":")) if following[0] == ":" else item
     (alone,) = parse(f"{inserted} x", query.keywords) or (None,)
     joined = find_mentions(inserted + following, query.context, query.kinds)
-    if alone is None or (joined and joined[0].start == 0 and refers_to(joined[0], alone)):
+    if alone is None or (joined and joined[0].start == 0 and _keeps_target(joined[0], alone)):
         return item
     return replace(item, insert_text=f"{inserted} ")
 
 
-def refers_to(mention: Mention, target: Mention) -> bool:
-    """Return whether a mention refers to the target of another, to lines or to a symbol in it, or to its argument."""
-    if mention.text == target.text:
-        return True
-    if not mention.text.startswith(target.text) or mention.root != target.root:
+def _keeps_target(joined: Mention, alone: Mention) -> bool:
+    """Return whether a mention followed by text still refers to its target, or to lines or a symbol in it."""
+    if not joined.text.startswith(alone.text):
         return False
-    if target.kind == "file":
-        narrowed = mention.kind == "file" and mention.lines is not None and mention.target == target.target
-        return narrowed or (mention.kind == "symbol" and mention.scope == target.target)
-    if target.kind == "folder":
-        return mention.kind == "symbol" and mention.scope.rstrip("/") == target.target
-    if mention.kind != target.kind:
-        return False
-    if target.kind == "symbol":
-        return mention.scope == target.scope and _extends(mention.target, target.target)
-    return _extends(full_argument(mention), full_argument(target))
-
-
-def _extends(name: str, start: str) -> bool:
-    """Return whether a name is the same or continues after a separator."""
-    return name.startswith(start) and (not start or name == start or name[len(start)] in "/.:#")
+    following = joined.text[len(alone.text) :][:1]
+    return following in {"file": ":#", "folder": "#"}.get(alone.kind, "/.:#")
 
 
 def _closing_quote(text: str, offset: int, quote: str) -> int:
@@ -212,41 +182,7 @@ def _closing_quote(text: str, offset: int, quote: str) -> int:
     return match.end() if not before.isspace() and not after.isalnum() else offset
 
 
-def _contained_length(value: str, rest: str, items: Iterable[CompletionItem]) -> int:
-    """Return how many characters of the text after the cursor continue the name at the cursor in one of the items."""
-    if not rest or (rest[0].isascii() and not rest[0].isalnum()):
-        return 0
-    start = fold_case(_NAME_SEPARATORS.split(value)[-1])
-    longest = 0
-    for item in items:
-        name = fold_case(item.label)
-        while longest < len(rest) and start + fold_case(rest[: longest + 1]) in name:
-            longest += 1
-    return longest
-
-
-def _path_below(rest: str) -> str:
-    """Return the path after the next slash: "app.py" for the cursor in "sr|c/app.py"."""
-    parts = re.split(r"/|\\(?=[A-Za-z0-9])", rest, maxsplit=1)
-    return _ESCAPED.sub(r"\1", parts[1].rstrip("\"'")) if len(parts) > 1 else ""
-
-
-def _join_folder(folder: str, below: str, keywords: Keywords) -> str | None:
-    """Return the mention of a path below a mentioned folder, or None if no mention can represent it."""
-    (mention,) = parse(f"{folder} x", keywords) or (None,)
-    if mention is None:
-        return None
-    if mention.kind != "folder":
-        return format_argument_mention(mention.kind, f"{full_argument(mention).rstrip('/')}/{below}")
-    path = f"{mention.target}/{below}"
-    return format_mention(path.rstrip("/"), mention.root, folder=path.endswith("/"), keywords=keywords)
-
-
 # ---------------------------------------------------------------- arguments: values after "@kind:" as (value, detail) pairs, best first
-
-
-MAX_FOLDERS = 10
-"""Maximum number of folders offered before other values of an argument."""
 
 
 def complete_argument(query: CompletionQuery, kind: MentionKind, head: str, argument: str) -> Iterator[CompletionItem]:
@@ -275,13 +211,6 @@ def complete_argument(query: CompletionQuery, kind: MentionKind, head: str, argu
         case "team":
             before, values = team_values(query, argument)
             yield from _matching(kind, head, before, argument.removeprefix(before), values)
-        case "glob":
-            yield from _matching(kind, head, "", argument, glob_values(query))
-            yield from _paths(query, head, argument, "folder", "**")
-        case "query":
-            yield from _matching(kind, head, "", argument, query_values(query, argument))
-            for item in islice(_paths(query, head, argument, "folder"), MAX_FOLDERS):
-                yield replace(item, label=f"{item.label}:", insert_text=f"{item.insert_text}:")
 
 
 def _symbols(query: CompletionQuery, kind: MentionKind, head: str, argument: str) -> Iterator[CompletionItem]:
@@ -291,15 +220,13 @@ def _symbols(query: CompletionQuery, kind: MentionKind, head: str, argument: str
         yield from _as_argument(head, f"{first}{dots}", replace(item, tokens=None))
 
 
-def _paths(
-    query: CompletionQuery, head: str, argument: str, item_kind: str, after: str = ""
-) -> Iterator[CompletionItem]:
+def _paths(query: CompletionQuery, head: str, argument: str, item_kind: str) -> Iterator[CompletionItem]:
     root, path = split_root(query.snapshot, argument)
     roots = find_roots(query.snapshot, root) if root else None
     without_kinds = replace(query, kinds=replace(query.kinds, kinds={}))
     for item in complete_path(without_kinds, path, roots):
         if item.kind == item_kind:
-            yield from _as_argument(head, "", item, after)
+            yield from _as_argument(head, "", item)
 
 
 def _matching(
@@ -320,9 +247,9 @@ def _matching(
     yield from others
 
 
-def _as_argument(head: str, before: str, item: CompletionItem, after: str = "") -> Iterator[CompletionItem]:
-    """Yield an item with its mention as an argument between two texts, unless no mention can represent it."""
-    text = format_argument_mention(head.removesuffix(":"), f"{before}{mention_to_argument(item.insert_text)}{after}")
+def _as_argument(head: str, before: str, item: CompletionItem) -> Iterator[CompletionItem]:
+    """Yield an item with its mention as an argument after a text, unless no mention can represent it."""
+    text = format_argument_mention(head.removesuffix(":"), f"{before}{mention_to_argument(item.insert_text)}")
     if text is not None:
         yield replace(item, insert_text=text)
 
@@ -338,9 +265,6 @@ MAX_SCANNED_FILES = 20_000
 
 MAX_TEAM_VALUES = 500
 """Maximum number of files or symbols of a team repository that completion chooses from."""
-
-MAX_GLOBS = 20
-"""Maximum number of file extensions that are offered as globs."""
 
 Values = Iterator[tuple[str, str]]
 
@@ -370,21 +294,6 @@ def layer_values(query: CompletionQuery) -> Values:
     counts = Counter(layer_of(snapshot.label(path), custom) for path in islice(snapshot.files, MAX_SCANNED_FILES))
     for layer, count in counts.most_common():
         yield layer.lower(), f"{LAYER_DESCRIPTIONS.get(layer, '')} {plural(count, 'file')}.".strip()
-
-
-def glob_values(query: CompletionQuery) -> Values:
-    """Yield a glob for each frequent file extension."""
-    names = (path.rpartition("/")[2] for path in islice(query.snapshot.files, MAX_SCANNED_FILES))
-    extensions = Counter(name.rpartition(".")[2] for name in names if "." in name[1:])
-    for extension, count in extensions.most_common(MAX_GLOBS):
-        yield f"*.{extension}", plural(count, "file")
-
-
-def query_values(query: CompletionQuery, typed: str) -> Values:
-    """Yield names of symbols that start with the typed text."""
-    if typed:
-        for _, name in query.context.symbol_index.search(typed, query.limit, MatchTier.PREFIX):
-            yield name, "name of a symbol"
 
 
 def diagnostics_values(query: CompletionQuery) -> Values:

@@ -3,8 +3,8 @@
 Names are stored in rank order (code before prose, shorter first), so the first of many equal matches are the best.  An index is
 immutable and may be used from any thread.  Matching uses lower-case NFC text.
 
-A `StringTable` holds many short texts in one array of character codes.  A search takes a few passes over arrays: a
-millisecond or two for a hundred thousand texts.
+A `StringTable` holds many short texts in one string, and as an array of character codes.  A search takes a few passes:
+a millisecond or two for a hundred thousand texts.
 """
 
 from __future__ import annotations
@@ -12,22 +12,17 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
-from itertools import islice
+from itertools import compress, islice
 from typing import Any, NamedTuple
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
-from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
 from promptls.knowledge.project.file_kind import is_prose_path
 
 MIN_SUBSEQUENCE_LENGTH = 3
 """Minimum number of letters for subsequence matches: nearly every name contains two given letters in order."""
-
-MAX_MISSPELLED_CANDIDATES = 2_000
-"""Maximum number of names whose edit distance to a misspelled name is computed."""
 
 _ACROSS_FOLDERS = 2
 """Additional penalty of a subsequence that begins in a folder: names are typed more often."""
@@ -69,7 +64,7 @@ class FuzzyIndex:
     last segment, otherwise both are equal.
     """
 
-    __slots__ = ("_initials", "_names", "_whole_word_starts", "_wholes", "_word_starts", "keys")
+    __slots__ = ("_initials", "_names", "_wholes", "keys")
 
     def __init__(self, entries: Iterable[tuple[str, str]], paths: bool) -> None:
         """Build the index from (whole text, key) entries; a text with a line break is left out."""
@@ -77,19 +72,16 @@ class FuzzyIndex:
             (paths and is_prose_path(whole), len(whole), whole, key) for whole, key in entries if "\n" not in whole
         )
         self.keys: list[str] = [key for *_, key in ranked]
-        wholes = _nfc([whole for _, _, whole, _ in ranked])
+        wholes = [unicodedata.normalize("NFC", whole) for _, _, whole, _ in ranked]
         names = [whole.rstrip("/").rsplit("/", 1)[-1] for whole in wholes] if paths else wholes
-        lines = "\n".join(["", *names, ""])
-        codes = encode(lines)
-        self._names = build_string_table(_lower(lines))
-        self._word_starts = _find_word_starts(codes)
-        self._initials = build_string_table(decode(self._names.codes[self._word_starts | (codes == ord("\n"))]))
-        self._wholes, self._whole_word_starts = self._names, self._word_starts
+        self._names = self._wholes = StringTable(names)
+        kept = self._names.word_starts | (self._names.codes == _SEPARATOR)
+        self._initials = StringTable("".join(compress(self._names.text, kept.tolist())).split("\n")[1:-1])
         if paths:
-            lines = "\n".join(["", *wholes, ""])
-            codes = encode(lines)
-            self._wholes, self._whole_word_starts = build_string_table(_lower(lines)), _find_word_starts(codes)
-            self._whole_word_starts[1:] &= codes[:-1] != ord(".")  # an extension is not a word of the path
+            self._wholes = StringTable(wholes)
+            self._wholes.word_starts[1:] &= self._wholes.codes[:-1] != ord(
+                "."
+            )  # an extension is not a word of the path
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -103,7 +95,9 @@ class FuzzyIndex:
             worst: Worst tier to search.
         """
         matches: dict[int, MatchTier] = {}
-        query = _lower(_nfc([query])[0])
+        query = _lower(unicodedata.normalize("NFC", query))
+        if "\n" in query:
+            return []
         in_paths = "/" in query
         for tier, rows in self._path_tiers(query) if in_paths else self._name_tiers(query):
             if tier > worst:
@@ -121,63 +115,30 @@ class FuzzyIndex:
 
     def _subsequences(self, query: str, in_paths: bool) -> tuple[list[int], list[int]]:
         """Return the rows and penalties of subsequence matches, best first."""
-        rows, penalties = self._wholes.subsequence_matches(query, self._whole_word_starts)
+        rows, penalties = self._wholes.subsequence_matches(query)
         if self._wholes is not self._names and not in_paths:
             # Letters within the words of a long path are there by chance.
             at_words = penalties < JUMP
             rows, penalties = rows[at_words], penalties[at_words] + _ACROSS_FOLDERS
-            in_name, name_penalties = self._names.subsequence_matches(query, self._word_starts)
+            in_name, name_penalties = self._names.subsequence_matches(query)
             rows, penalties = np.concatenate([in_name, rows]), np.concatenate([name_penalties, penalties])
         order = np.lexsort((rows, penalties))
         rows, penalties = rows[order], penalties[order]
         firsts = np.sort(np.unique(rows, return_index=True)[1])
         return rows[firsts].tolist(), penalties[firsts].tolist()
 
-    def misspelled(self, query: str, max_edits: int) -> list[tuple[int, int]]:
-        """Return (edit distance, index) for names that start with a misspelling of the query, best first.
-
-        The first letter must be right; checks only the first `MAX_MISSPELLED_CANDIDATES` names with most letters.
-        """
-        query = _lower(_nfc([query])[0])
-        names = self._names
-        if not query or not len(names):
-            return []
-        missing = np.bitwise_count(char_mask(query) & ~names.masks)
-        rows = np.flatnonzero((missing <= max_edits) & (names.first_codes == ord(query[0])))
-        found: list[tuple[int, int]] = []
-        for row in rows[:MAX_MISSPELLED_CANDIDATES].tolist():
-            name = names.text(row)
-            distance = min(OSA.distance(query, name[: len(query) + i], score_cutoff=max_edits) for i in (-1, 0, 1))
-            if distance <= max_edits:
-                found.append((distance, row))
-        return sorted(found)
-
-    def similar(self, name: str, min_ratio: float) -> list[tuple[float, int]]:
-        """Return (RapidFuzz ratio of 0 to 100, index) for all names with at least `min_ratio`, unsorted."""
-        name = _lower(_nfc([name])[0])
+    def within_edits(self, name: str) -> list[tuple[int, int]]:
+        """Return (edit distance, index) for all names that may be a misspelling, transpositions included."""
+        name = _lower(unicodedata.normalize("NFC", name))
+        max_edits = 1 if len(name) <= 4 else 2 if len(name) <= 8 else 3
         # A letter kind that only one of two names has costs at least one edit; this leaves few names to compare.
-        max_edits = ((100 - min_ratio) / 100 * (self._names.lengths + len(name))).astype(np.int64)
-        close = (self._mask_distances(name) <= max_edits) & (np.abs(self._names.lengths - len(name)) <= max_edits)
-        return [
-            (ratio, row)
-            for row in np.flatnonzero(close).tolist()
-            if (ratio := fuzz.ratio(name, self._names.text(row), score_cutoff=min_ratio))
-        ]
-
-    def within_edits(self, name: str, max_edits: int) -> list[tuple[int, int]]:
-        """Return (edit distance, index) for all names within `max_edits` edits, transpositions included."""
-        name = _lower(_nfc([name])[0])
-        close = (self._mask_distances(name) <= 2 * max_edits) & (np.abs(self._names.lengths - len(name)) <= max_edits)
+        differing = np.bitwise_count(self._names.masks ^ char_mask(name))
+        close = (differing <= 2 * max_edits) & (np.abs(self._names.lengths - len(name)) <= max_edits)
         distances = (
-            (OSA.distance(name, self._names.text(row), score_cutoff=max_edits), row)
+            (OSA.distance(name, self._names.row_text(row), score_cutoff=max_edits), row)
             for row in np.flatnonzero(close).tolist()
         )
         return [(distance, row) for distance, row in distances if distance <= max_edits]
-
-    def _mask_distances(self, name: str) -> NDArray[np.int64]:
-        """Return, for every name, the number of letter kinds that only one of the two names contains."""
-        distances: NDArray[np.int64] = np.bitwise_count(self._names.masks ^ char_mask(name)).astype(np.int64)
-        return distances
 
     def _name_tiers(self, query: str) -> Iterator[tuple[MatchTier, Indices]]:
         """Yield matching names by tier, best first; matches of a better tier may be repeated."""
@@ -188,20 +149,20 @@ class FuzzyIndex:
         prefixed = names.prefix_matches(query)
         yield from _exact_and_stem(names, prefixed, len(query))
         yield MatchTier.PREFIX, prefixed
-        offsets = names.substring_offsets(query)
-        rows, at_word_start = names.rows_at(offsets), self._word_starts[offsets]
+        offsets = names.offsets(query)
+        rows, at_word_start = names.rows_at(offsets), names.word_starts[offsets]
         initials = self._initials.prefix_matches(query) if len(query) > 1 else prefixed
         yield MatchTier.WORD, np.union1d(initials, rows[at_word_start])
         yield MatchTier.SUBSTRING, np.unique(rows)
         if self._wholes is not names:
-            yield MatchTier.PATH, np.unique(self._wholes.rows_at(self._wholes.substring_offsets(query)))
+            yield MatchTier.PATH, np.unique(self._wholes.rows_at(self._wholes.offsets(query)))
 
     def _path_tiers(self, query: str) -> Iterator[tuple[MatchTier, Indices]]:
         """Yield matching whole paths by tier, for a query with a slash."""
         wholes = self._wholes
         prefixed = wholes.prefix_matches(query)
         yield MatchTier.EXACT, prefixed[wholes.lengths[prefixed] == len(query)]
-        offsets = wholes.substring_offsets(query)
+        offsets = wholes.offsets(query)
         rows, after_slash = wholes.rows_at(offsets), wholes.codes[offsets - 1] == ord("/")
         at_end = wholes.codes[offsets + len(query)] == ord("\n")
         yield MatchTier.STEM, np.unique(rows[after_slash & at_end])
@@ -215,10 +176,6 @@ def _exact_and_stem(names: StringTable, prefixed: Indices, length: int) -> Itera
     following = names.codes[names.starts[prefixed] + length]
     yield MatchTier.EXACT, prefixed[following == ord("\n")]
     yield MatchTier.STEM, prefixed[following == ord(".")]
-
-
-def _nfc(names: Sequence[str]) -> list[str]:
-    return [name if name.isascii() else unicodedata.normalize("NFC", name) for name in names]
 
 
 def _lower(text: str) -> str:
@@ -243,8 +200,7 @@ def _find_word_starts(codes: CharCodes) -> NDArray[np.bool_]:
 
 
 # ---------------------------------------------------------------- string table
-# Texts are stored in the given order, separated by line breaks, with the character width of the widest one.  Results are
-# row numbers in ascending order.
+# Texts are stored in the given order, separated by line breaks.  Results are row numbers in ascending order.
 
 CharCodes = NDArray[np.unsignedinteger[Any]]
 Indices = NDArray[np.int64]
@@ -259,77 +215,59 @@ WORD_JUMP, JUMP = 1, 16
 """Penalties of a subsequence match for a jump to a word start and for any other one: initials are typed on purpose."""
 
 _IMPOSSIBLE = np.int16(1 << 14)  # above every penalty of a mention
-_BLOCK = 1 << 18  # characters compared at a time; fits into the processor cache
 _CELLS = 1 << 17  # cells of the matrix of texts that are compared at a time
 _MASK_ROWS = 1 << 14  # texts masked at a time; limits temporary memory to eight bytes per character
 _SEPARATOR = ord("\n")
 
 
-class StringTable(Struct, frozen=True):
-    """Texts without line breaks."""
+class StringTable:
+    """Texts without line breaks, in lower case."""
 
-    codes: CharCodes
-    starts: Indices  # offset of each text
-    lengths: Indices
-    first_codes: CharCodes  # first character of each text, the separator for an empty one
-    masks: NDArray[np.uint64]  # kinds of characters in each text, as bits
-    frequencies: NDArray[np.int64]  # occurrences of each code, modulo 256
+    def __init__(self, texts: Sequence[str]) -> None:
+        """Build the table of texts; the word starts depend on their letter case."""
+        lines = "\n".join(["", *texts, ""])
+        self.text = _lower(lines)
+        self.codes = encode(self.text)
+        self.word_starts = _find_word_starts(encode(lines))  # marks offsets in `text`
+        separators = np.flatnonzero(self.codes == _SEPARATOR)
+        self.starts: Indices = separators[:-1] + 1
+        self.lengths: Indices = np.diff(separators) - 1
+        self.masks = _row_masks(self.codes, self.starts)  # kinds of characters in each text, as bits
 
     def __len__(self) -> int:
         return len(self.starts)
 
-    def text(self, row: int) -> str:
+    def row_text(self, row: int) -> str:
         """Return the text of a row."""
         start = int(self.starts[row])
-        return decode(self.codes[start : start + int(self.lengths[row])])
+        return self.text[start : start + int(self.lengths[row])]
 
     def prefix_matches(self, query: str) -> Indices:
         """Return the rows whose text starts with the query."""
-        letters = [ord(char) for char in query]
-        if not letters or _SEPARATOR in letters:
-            return np.zeros(0, np.int64)
-        rows = np.flatnonzero(self.first_codes == letters[0])
-        for i, letter in enumerate(letters[1:], 1):
-            rows = rows[self.codes[self.starts[rows] + i] == letter]
+        rows = np.arange(len(self.starts))
+        for i, char in enumerate(query):
+            rows = rows[self.codes[self.starts[rows] + i] == ord(char)]
         return rows
 
-    def substring_offsets(self, query: str, limit: int = MAX_HITS) -> Indices:
-        """Return the offsets of the query in all texts, ascending; stops after about `limit` of them."""
-        letters = [ord(char) for char in query]
-        positions = len(self.codes) - len(letters) + 1
-        if not letters or _SEPARATOR in letters or positions <= 0:
-            return np.zeros(0, np.int64)
-        rarest, *others = sorted(range(len(letters)), key=lambda i: int(self.frequencies[letters[i] & 255]))
-        parts: list[Indices] = []
-        count = 0
-        for start in range(0, positions, _BLOCK):
-            end = min(start + _BLOCK, positions)
-            matches = self.codes[start + rarest : end + rarest] == letters[rarest]
-            for i in others[:1]:  # two passes over the whole block leave few offsets for the other letters
-                matches &= self.codes[start + i : end + i] == letters[i]
-            offsets = np.flatnonzero(matches) + start
-            for i in others[1:]:
-                offsets = offsets[self.codes[offsets + i] == letters[i]]
-            parts.append(offsets)
-            count += len(offsets)
-            if count >= limit:
-                break
-        return np.concatenate(parts)
+    def offsets(self, query: str) -> Indices:
+        """Return the first `MAX_HITS` offsets of the query in all texts, ascending."""
+        found: list[int] = []
+        at = self.text.find(query)
+        while at >= 0 and len(found) < MAX_HITS:
+            found.append(at)
+            at = self.text.find(query, at + 1)
+        return np.array(found, np.int64)
 
     def rows_at(self, offsets: Indices) -> Indices:
         """Return the row at each offset."""
         return np.asarray(self.starts.searchsorted(offsets, "right") - 1)
 
-    def subsequence_matches(self, query: str, word_starts: NDArray[np.bool_]) -> tuple[Indices, Indices]:
+    def subsequence_matches(self, query: str) -> tuple[Indices, Indices]:
         """Return the rows that contain the letters of the query in order, with or without gaps, and their penalties.
 
         The penalty is that of the best alignment: `WORD_JUMP` for each jump to a word start and `JUMP` for each other
         jump, the one to the first letter included.  Letters that follow each other cost nothing.  Checks only the
         first `MAX_SUBSEQUENCE_CANDIDATES` rows that contain all letters.
-
-        Args:
-            query: Letters to match.
-            word_starts: Marks the offsets in `codes` at which a word starts.
         """
         query_mask = char_mask(query)
         rows = np.flatnonzero((self.masks & query_mask) == query_mask)[:MAX_SUBSEQUENCE_CANDIDATES]
@@ -341,7 +279,7 @@ class StringTable(Struct, frozen=True):
             matching = self._filter_subsequence(rows[:count], int(widths[count - 1]), query)
             if len(matching):
                 found.append(matching)
-                penalties.append(self._penalties(matching, int(widths[count - 1]), query, word_starts))
+                penalties.append(self._penalties(matching, int(widths[count - 1]), query))
             rows = rows[count:]
         all_rows, all_penalties = np.concatenate(found), np.concatenate(penalties)
         order = np.argsort(all_rows)
@@ -361,11 +299,11 @@ class StringTable(Struct, frozen=True):
                 break
         return rows
 
-    def _penalties(self, rows: Indices, width: int, query: str, word_starts: NDArray[np.bool_]) -> Indices:
+    def _penalties(self, rows: Indices, width: int, query: str) -> Indices:
         """Return the lowest penalty of the query in each row; all rows contain it as a subsequence."""
         columns = np.arange(width, dtype=np.int32)
         block = self._block(rows, columns)
-        at_word = word_starts[np.minimum(self.starts[rows, None] + columns, len(self.codes) - 1)]
+        at_word = self.word_starts[np.minimum(self.starts[rows, None] + columns, len(self.codes) - 1)]
         jumps = np.where(at_word, WORD_JUMP, JUMP).astype(np.int16)
         costs = np.where(block == ord(query[0]), jumps, _IMPOSSIBLE)
         for char in query[1:]:
@@ -382,17 +320,6 @@ class StringTable(Struct, frozen=True):
         return block
 
 
-def build_string_table(lines: str) -> StringTable:
-    """Return the table of the lines of a text that starts and ends with a line break."""
-    codes = encode(lines)
-    separators = np.flatnonzero(codes == _SEPARATOR)
-    starts = separators[:-1] + 1
-    frequencies = np.zeros(256, np.int64)
-    for start in range(0, len(codes), _BLOCK):  # bincount needs eight bytes per character
-        frequencies += np.bincount(codes[start : start + _BLOCK] & 255, minlength=256)
-    return StringTable(codes, starts, np.diff(separators) - 1, codes[starts], _row_masks(codes, starts), frequencies)
-
-
 def encode(text: str) -> CharCodes:
     """Return the character codes of a text, as few bytes wide as the largest one requires."""
     try:
@@ -402,21 +329,17 @@ def encode(text: str) -> CharCodes:
         return codes.astype(np.uint16) if int(codes.max()) < 1 << 16 else codes
 
 
-def decode(codes: CharCodes) -> str:
-    """Return the text of character codes, the inverse of `encode`."""
-    if codes.dtype == np.uint8:
-        return codes.tobytes().decode("latin-1")
-    return codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
-
-
 def char_mask(text: str) -> np.uint64:
-    """Return the kinds of characters in a text as bits; letters and digits have a bit each."""
+    """Return the kinds of characters in a text as bits."""
     mask: np.uint64 = np.bitwise_or.reduce(_char_bits(encode(text)), initial=np.uint64(0))
     return mask
 
 
 def _char_bits(codes: CharCodes) -> NDArray[np.uint64]:
-    return _BITS[np.where(codes < 128, codes, 128 + (codes & 3))]
+    """Return a bit for each character; small letters, digits and "/._-" have their own ones, the separator has none."""
+    bits: NDArray[np.uint64] = np.left_shift(np.uint64(1), (codes.astype(np.uint64) * 19 >> 1) & np.uint64(63))
+    bits &= ~np.uint64(1 << (_SEPARATOR * 19 >> 1 & 63))
+    return bits
 
 
 def _row_masks(codes: CharCodes, starts: Indices) -> NDArray[np.uint64]:
@@ -424,16 +347,5 @@ def _row_masks(codes: CharCodes, starts: Indices) -> NDArray[np.uint64]:
     for first in range(0, len(starts), _MASK_ROWS):
         end = int(starts[first + _MASK_ROWS]) if first + _MASK_ROWS < len(starts) else len(codes)
         rows = starts[first : first + _MASK_ROWS]
-        masks = np.bitwise_or.reduceat(_char_bits(codes[rows[0] : end]), rows - rows[0])
-        parts.append(masks & ~_BITS[_SEPARATOR])
+        parts.append(np.bitwise_or.reduceat(_char_bits(codes[rows[0] : end]), rows - rows[0]))
     return np.concatenate(parts)
-
-
-def _bit_table() -> NDArray[np.uint64]:
-    own_bit = "abcdefghijklmnopqrstuvwxyz0123456789_-./"
-    bits = [own_bit.index(chr(c)) if chr(c) in own_bit else 40 + c % 19 for c in range(128)] + [60, 61, 62, 63]
-    bits[_SEPARATOR] = 59  # used by no other character
-    return np.array([1 << bit for bit in bits], np.uint64)
-
-
-_BITS = _bit_table()

@@ -14,7 +14,6 @@ from threading import Lock
 
 from msgspec import Struct
 from msgspec.structs import replace
-from rapidfuzz.distance import OSA
 
 from promptls.index import Change, Derived, OutlineRef, Snapshot
 from promptls.mentions.completion.fuzzy import FuzzyIndex, MatchTier, Quality
@@ -91,19 +90,10 @@ class PathIndex(Struct, frozen=True):
                 i = bisect_left(order, child[:-1] + "0", i)  # "0" follows "/": skips the whole folder
         return sorted(children)
 
-    def similar(self, name: str, min_ratio: float) -> Iterator[tuple[float, str]]:
-        """Yield (ratio of 0 to 100, path) for paths whose last segment resembles `name`."""
-        for layer in self.layers:
-            for ratio, row in layer.similar(name, min_ratio):
-                if self._exists(key := layer.keys[row]):
-                    yield ratio, key
-
-    def misspelled(self, name: str) -> Iterator[tuple[int, str]]:
-        """Yield (edit distance, path) for paths whose last segment starts with a misspelling of `name`."""
-        for layer in self.layers:
-            for distance, row in layer.misspelled(name, max_edits(name)):
-                if self._exists(key := layer.keys[row]):
-                    yield distance, key
+    def within_edits(self, name: str) -> list[str]:
+        """Return the paths whose last segment is a misspelling of `name`, best first."""
+        found = ((edits, layer.keys[row]) for layer in self.layers for edits, row in layer.within_edits(name))
+        return [key for _, key in sorted(found) if self._exists(key)]
 
     def file_count(self, folder: str) -> int:
         """Return the number of files below a folder; a few that are gone may be included."""
@@ -123,12 +113,6 @@ class PathIndex(Struct, frozen=True):
         key = fold_case(name)
         return [f for layer in self.folders for f in layer.get(key, ()) if self.is_folder(f)]
 
-    def folders_resembling(self, name: str) -> list[str]:
-        """Return absolute folders whose name is within a few edits of this one."""
-        key, edits = fold_case(name), max_edits(name)
-        names = {n for layer in self.folders for n in layer if OSA.distance(key, n, score_cutoff=edits) <= edits}
-        return [folder for name in sorted(names) for folder in self.folders_named(name)]
-
 
 class SymbolIndex(Struct, frozen=True):
     """Distinct symbol names of one snapshot."""
@@ -143,6 +127,12 @@ class SymbolIndex(Struct, frozen=True):
         for layer in self.layers:
             for match in layer.search(query, limit, worst):
                 yield match.quality, layer.keys[match.row]
+
+    def within_edits(self, name: str) -> list[str]:
+        """Return the names that are a misspelling of `name`, best first; some may be gone from the snapshot."""
+        return [
+            n for _, n in sorted((e, layer.keys[row]) for layer in self.layers for e, row in layer.within_edits(name))
+        ]
 
 
 class CompletionIndex:
@@ -176,11 +166,6 @@ class CompletionIndex:
 def fold_case(text: str) -> str:
     """Return a key that is equal for names that differ only in letter case or Unicode normal form."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).lower()
-
-
-def max_edits(name: str) -> int:
-    """Return the maximum edit distance of a misspelled name: more letters allow more typing errors."""
-    return 1 if len(name) <= 4 else 2 if len(name) <= 8 else 3
 
 
 _PathLayer = tuple[FuzzyIndex, list[str], Mapping[str, list[str]], list[int]]

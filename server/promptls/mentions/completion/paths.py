@@ -6,13 +6,13 @@ read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from promptls.index import Snapshot
 from promptls.knowledge.project.file_kind import is_prose_path
 from promptls.mentions.completion.completion_items import CompletionItem, CompletionQuery, estimate_tokens
-from promptls.mentions.completion.fuzzy import JUMP, MIN_SUBSEQUENCE_LENGTH, FuzzyIndex, MatchTier, Quality
+from promptls.mentions.completion.fuzzy import JUMP, FuzzyIndex, MatchTier, Quality
 from promptls.mentions.completion.index import fold_case
 from promptls.mentions.path_lookup import mention_for
 from promptls.mentions.syntax.grammar import format_mention
@@ -43,8 +43,6 @@ def complete_path(
     seen: set[str] = set()
     for items in (_items(query, keys, seen), others, _items(query, scattered, seen)):
         yield from items
-    if not seen and path:
-        yield from _items(query, _resembling_keys(query, path, roots), seen)
 
 
 def _items(query: CompletionQuery, keys: Iterable[str], seen: set[str]) -> Iterator[CompletionItem]:
@@ -83,7 +81,7 @@ def _top_level_keys(query: CompletionQuery, roots: Sequence[Root] | None) -> Ite
 def _ranked_keys(query: CompletionQuery, path: str, roots: Sequence[Root] | None) -> tuple[list[str], list[str]]:
     """Return the paths that contain the typed text, and those that contain only its letters, best first."""
     index, snapshot = query.context.path_index, query.snapshot
-    children = _matching_children(query, path, roots, _matching_folders) if "/" in path else []
+    children = _matching_children(query, path, roots) if "/" in path else []
     path = path.lstrip("/")
     if not path or (children and path.endswith("/")):
         return children, []
@@ -109,33 +107,16 @@ def _ranked_keys(query: CompletionQuery, path: str, roots: Sequence[Root] | None
     return children + ranked[: len(ranked) - len(scattered)], scattered
 
 
-def _resembling_keys(query: CompletionQuery, path: str, roots: Sequence[Root] | None) -> list[str]:
-    """Return the paths that resemble a misspelled one: the folder or the beginning of the name has a typing error."""
-    prefixes = tuple(root.path + "/" for root in (query.snapshot.roots if roots is None else roots))
-    if "/" in path:
-        return _matching_children(query, path, roots, _resembling_folders)
-    if len(path) < MIN_SUBSEQUENCE_LENGTH:
-        return []
-    return [key for _, key in sorted(query.context.path_index.misspelled(path)) if key.startswith(prefixes)]
-
-
-def _resembling_folders(query: CompletionQuery, folder: str, roots: Sequence[Root] | None) -> list[str]:
-    prefixes = tuple(root.path + "/" for root in (query.snapshot.roots if roots is None else roots))
-    found = query.context.path_index.folders_resembling(folder.strip("/").rsplit("/", 1)[-1])
-    return [folder for folder in found if folder.startswith(prefixes)]
-
-
 def _matching_children(
     query: CompletionQuery,
     path: str,
     roots: Sequence[Root] | None,
-    find_folders: Callable[[CompletionQuery, str, Sequence[Root] | None], list[str]],
 ) -> list[str]:
     """Return the folder entries whose name contains the text after the last slash, prefix matches first."""
     index = query.context.path_index
     folder, rest = path.rsplit("/", 1)
     rest = fold_case(rest)
-    children = [child for parent in find_folders(query, folder, roots) for child in index.children(parent)]
+    children = [child for parent in _matching_folders(query, folder, roots) for child in index.children(parent)]
     names = [(fold_case(child.rstrip("/").rsplit("/", 1)[-1]), child) for child in children]
     ranked = [((not name.startswith(rest), not child.endswith("/")), child) for name, child in names if rest in name]
     return [child for _, child in sorted(ranked)]
@@ -174,8 +155,7 @@ def _item(query: CompletionQuery, key: str) -> CompletionItem | None:
     label = query.snapshot.label(path)
     if is_folder:
         index = query.context.path_index
-        size = index.total_bytes(path) + _unsaved_bytes(query.snapshot, path)
-        tokens = size // BYTES_PER_TOKEN if query.count_tokens is not None else None
+        tokens = index.total_bytes(path) // BYTES_PER_TOKEN if query.count_tokens is not None else None
         detail = f"folder, {plural(index.file_count(path), 'file')}"
         return CompletionItem(label + "/", text, detail, kind="folder", tokens=tokens)
     entry = query.snapshot.files.get(path)
@@ -188,9 +168,3 @@ def _item(query: CompletionQuery, key: str) -> CompletionItem | None:
     detail = f"{outline.language}, {plural(outline.lines, 'line')}"
     tokens = estimate_tokens(query, path, outline.lines)
     return CompletionItem(label, text, detail, ", ".join(names), "file", tokens)
-
-
-def _unsaved_bytes(snapshot: Snapshot, folder: str) -> int:
-    """Return by how much the open documents in a folder are longer than their files."""
-    inside = (path for path in snapshot.documents if path.startswith(folder + "/") and path in snapshot.files)
-    return sum(len(snapshot.documents[path].text) - snapshot.files[path].size for path in inside)

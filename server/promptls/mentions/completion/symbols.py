@@ -7,7 +7,6 @@ Outlines come from the snapshot; no file is read.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
@@ -38,12 +37,6 @@ MAX_HOLDERS = 200
 MAX_WORD_SYMBOLS = 10
 """Maximum number of symbols offered for a word without "#", among the paths."""
 
-MIN_BEGINNING = 3
-"""Minimum number of letters of each of two names that are typed without a capital letter: "taskret"."""
-
-_WORD_BOUNDARY = re.compile(r"(?<=\w)(?:_+(?=\w)|(?=[A-Z]))")
-"""Start of the second of two joined names: a capital letter, or a letter after underscores."""
-
 _PACKAGE_STEMS = frozenset({"__init__", "index", "mod", "lib", "init"})
 """Names without extension of the files that represent their folder."""
 
@@ -62,7 +55,8 @@ def complete_symbol(query: CompletionQuery, name: str) -> Iterator[CompletionIte
     elif len(parts) > 1:
         refs = _ranked_members(query, parts[-1], parts[:-1])
     else:
-        refs = _ranked_definitions(query, name)
+        qualities = _name_qualities(query, name, MatchTier.SUBSEQUENCE, query.limit + 1)
+        refs = _ranked_refs(query, _definitions_of(query.snapshot, qualities))
     seen: set[OutlineRef] = set()
     for ref in refs:
         item = _item(query, ref) if ref not in seen else None
@@ -148,19 +142,6 @@ def complete_lines(query: CompletionQuery, scope: str, prefix: str) -> Iterator[
                 yield CompletionItem(title, text, symbol.signature, symbol.doc, "range", tokens)
 
 
-def _ranked_definitions(query: CompletionQuery, name: str) -> Iterator[OutlineRef]:
-    """Yield the definitions whose own name matches, then members by the beginnings of both names ("TaskRet")."""
-    qualities = _name_qualities(query, name, MatchTier.SUBSEQUENCE, query.limit + 1)
-    close = {key: quality for key, quality in qualities.items() if quality[0] < MatchTier.SUBSEQUENCE}
-    yield from _ranked_refs(query, _definitions_of(query.snapshot, close))
-    boundaries = [(m.start(), m.end()) for m in _WORD_BOUNDARY.finditer(name)]
-    if not boundaries and not close:
-        boundaries = [(at, at) for at in range(MIN_BEGINNING, len(name) - MIN_BEGINNING + 1)]
-    yield from _ranked_refs(query, _members_by_beginnings(query, name, boundaries))
-    scattered = {key: quality for key, quality in qualities.items() if key not in close}
-    yield from _ranked_refs(query, _definitions_of(query.snapshot, scattered))
-
-
 def _name_qualities(query: CompletionQuery, name: str, worst: MatchTier, limit: int) -> dict[str, Quality]:
     """Return the matching symbol names with the quality of their match, those of recent documents included."""
     qualities: dict[str, Quality] = {}
@@ -199,21 +180,6 @@ def _ranked_members(query: CompletionQuery, name: str, holders: Sequence[str]) -
     names = FuzzyIndex(((symbol.name, key) for symbol, key in symbols if symbol is not None), paths=False)
     found = names.search(name, query.limit + 1)
     yield from _ranked_refs(query, ((match.quality, members[names.keys[match.row]]) for match in found))
-
-
-def _members_by_beginnings(
-    query: CompletionQuery, name: str, boundaries: Iterable[tuple[int, int]]
-) -> Iterator[tuple[Quality, OutlineRef]]:
-    """Yield members by the beginnings of the names of the class and of the member: "TaskRet" for Task.retry."""
-    index, snapshot = query.context.symbol_index, query.snapshot
-    for end, start in boundaries:
-        holder, own = fold_case(name[:end]), name[start:]
-        for quality, key in index.search(own, MAX_DEFINITIONS, MatchTier.PREFIX):
-            for ref in _definitions(snapshot, key):
-                symbol = snapshot.symbol(ref)
-                parts = split_name(symbol.qualified) if symbol is not None else []
-                if len(parts) > 1 and fold_case(parts[-2]).startswith(holder):
-                    yield quality, ref
 
 
 def _definitions(snapshot: Snapshot, name: str) -> Iterator[OutlineRef]:

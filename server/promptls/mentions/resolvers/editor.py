@@ -14,6 +14,7 @@ from promptls.mentions.outcomes import (
     empty,
     file_outcome,
     included,
+    item_around,
     item_for_lines,
     unresolved,
     virtual_item,
@@ -28,9 +29,6 @@ MAX_OPEN_DOCUMENTS = 50
 
 MAX_LOCATIONS = 50
 """Maximum number of diagnostics or quickfix locations."""
-
-MAX_DEFINITION_LINES = 30
-"""Length up to which the whole definition around a location is shown."""
 
 CONTEXT_LINES = 3
 """Lines shown before and after a location outside of short definitions."""
@@ -171,22 +169,8 @@ def _format_message(diagnostic: EditorDiagnostic) -> str:
 
 
 def _items_around(context: ResolveContext, path: str, span: Span) -> list[Item]:
-    """Return the short definition around a location, else some context lines."""
     view = context.sources.read(path, explicit=True)
-    if isinstance(view, Problem):
-        return []
-    count, outline = len(view.lines), view.entry.outline
-    span = Span(min(span.start, max(0, count - 1)), min(span.end, count))
-    enclosing = [
-        s
-        for s in (outline.symbols if outline is not None else ())
-        if s.name and s.span.contains(span) and len(s.span) <= MAX_DEFINITION_LINES
-    ]
-    if enclosing:
-        symbol = max(enclosing, key=lambda s: len(s.span))
-        return [Item(path, symbol.span, symbol.kind, Origin.MENTION, 1.0, symbol.qualified)]
-    lines = Span(max(0, span.start - CONTEXT_LINES), min(count, span.end + CONTEXT_LINES))
-    return [Item(path, lines, "text", Origin.MENTION, 1.0)]
+    return [] if isinstance(view, Problem) else [item_around(view, span, CONTEXT_LINES)]
 
 
 def _distinct(items: Sequence[Item]) -> list[Item]:

@@ -33,7 +33,6 @@ from promptls.mentions.path_lookup import (
     find_on_disk,
     find_roots,
     mention_for,
-    sort_by_proximity,
     suggest_by_stem,
     suggest_exact_symbol,
     suggest_path,
@@ -75,12 +74,6 @@ def resolve_file(mention: Mention, context: ResolveContext) -> MentionOutcome:
     if mention.lines is None and file_sets.is_glob(mention.target):
         return file_sets.resolve_glob(mention, context)
     return _not_found(mention, context, matches.outside)
-
-
-def scope_files(mention: Mention, context: ResolveContext) -> Sequence[str]:
-    """Return all files that match the path in a symbol mention, nearest first."""
-    roots = find_roots(context.snapshot, mention.root)
-    return sort_by_proximity(context, find_files(context, mention.target, roots).paths)
 
 
 def _case_note(mention: Mention, context: ResolveContext, matches: PathMatches) -> str:
@@ -131,12 +124,6 @@ def _resolve_unknown_root(mention: Mention, context: ResolveContext) -> MentionO
     uri_path = from_uri(f"file:{mention.target}") if mention.root == "file" else None
     if uri_path:
         return with_note(resolve_file(replace(mention, target=uri_path, root=""), context), mention, "")
-    if mention.target.startswith("//"):  # a link to a file, also one of an editor: "vscode://file/src/a.py"
-        path = mention.target.removeprefix("//file").lstrip("/")
-        found = (resolve_file(replace(mention, target=target, root=""), context) for target in (f"/{path}", path))
-        outcome = next((o for o in found if o.status == "included"), None)
-        reason = f'"{mention.root}:" links are not read; write @ and the path of a file.'
-        return with_note(outcome, mention, "") if outcome else unresolved(mention, reason)
     with_colon = replace(mention, target=f"{mention.root}:{mention.target}", root="")
     outcome = resolve_file(with_colon, context)
     if outcome.status != "unresolved":

@@ -349,68 +349,17 @@ def working_tree_changes(context: ResolveContext, root: Root, base: str) -> list
         change = _file_change(context, root, file)
         document = context.snapshot.documents.get(change.path)
         changes[change.path] = change if document is None else replace(change, after=document.text)
-    changes |= {change.path: change for change in _submodule_changes(context, root, committed=bool(base))}
     return list(changes.values())
 
 
-def _submodule_changes(context: ResolveContext, root: Root, committed: bool) -> list[FileVersions]:
-    """Return the changes in submodules that are checked out, each compared with its own last commit or git index.
-
-    A submodule that git cannot read has no changes: its own commit is compared by the repository that contains it.
-    """
-    names = diff.submodules(root.path, context.token)
-    changes: list[FileVersions] = []
-    for name in names if not isinstance(names, Problem) else ():
-        submodule = Root(f"{root.path}/{name}", name, "")
-        if not _is_checked_out(context, submodule.path):
-            continue
-        head = revisions.resolve_head(submodule.path, context.token)
-        found = (
-            head if isinstance(head, Problem) else working_tree_changes(context, submodule, head if committed else "")
-        )
-        changes += found if not isinstance(found, Problem) else ()
-    return changes
-
-
-def _is_checked_out(context: ResolveContext, submodule: str) -> bool:
-    """Return whether a submodule has a repository; otherwise git would use the one that contains it.
-
-    A folder outside of the workspace, to which a link may lead, is not a submodule.
-    """
-    has_repository = folder_exists(f"{submodule}/.git") or file_stat(f"{submodule}/.git") is not None
-    return has_repository and any(is_inside(root.path, submodule) for root in context.snapshot.roots)
-
-
-def _with_submodule_commits(context: ResolveContext, change: FileVersions) -> FileVersions:
-    """Return a change with the commit ids of its submodule sides as texts, and the commits between them as notes."""
-    ids: list[str] = []
-    texts: list[Text | diff.FileVersion] = []
-    for side in (change.before, change.after):
-        if isinstance(side, diff.FileVersion) and side.is_submodule:
-            id = side.id or _submodule_head(context, change.path)
-            ids.append(id)
-            texts.append(f"Subproject commit {id}" if id else Problem("the submodule is not checked out"))
-        else:
-            texts.append(side)
-    notes = change.notes
-    if len(ids) == 2 and all(ids):
-        commits = _submodule_commits(context, change.path, *ids)
-        notes += (f"submodule {ids[0][:10]}...{ids[1][:10]}:", *(f"  {line}" for line in commits))
-    return replace(change, before=texts[0], after=texts[1], notes=notes)
-
-
-def _submodule_head(context: ResolveContext, path: str) -> str:
-    """Return the commit that is checked out in a submodule, "" if there is none."""
-    head = revisions.resolve_commit(path, "HEAD", context.token) if _is_checked_out(context, path) else ""
-    return head if isinstance(head, str) else ""
-
-
-def _submodule_commits(context: ResolveContext, path: str, first: str, last: str) -> list[str]:
-    """Return the commits between two commits of a submodule, or one line with the reason why they are unknown."""
-    if not _is_checked_out(context, path):
-        return ["commits are not shown: the submodule is not checked out"]
-    commits = revisions.commits_apart(path, first, last, context.token)
-    return commits if not isinstance(commits, Problem) else ["commits are not shown: the submodule does not have them"]
+def _submodule_text(context: ResolveContext, path: str, version: diff.FileVersion) -> Text:
+    """Return a version of a submodule as git shows it; the current one is the commit that is checked out."""
+    id: str | Problem = version.id
+    # Without a repository of its own, git would use the one that contains it; a link may lead out of the workspace.
+    has_repository = folder_exists(f"{path}/.git") or file_stat(f"{path}/.git") is not None
+    if not id and has_repository and any(is_inside(root.path, path) for root in context.snapshot.roots):
+        id = revisions.resolve_commit(path, "HEAD", context.token)
+    return f"Subproject commit {id}" if id and isinstance(id, str) else Problem("the submodule is not checked out")
 
 
 def commit_changes(context: ResolveContext, root: Root, first: str, last: str) -> list[FileVersions] | Problem:
@@ -459,9 +408,11 @@ def _file_change(context: ResolveContext, root: Root, file: diff.ChangedFile) ->
     if old_path != path:
         notes += [f"rename from {context.snapshot.label(old_path)}", f"rename to {context.snapshot.label(path)}"]
     missing = _CONFLICT if file.conflict else None
-    change = FileVersions(path, file.old or missing, file.new or missing, root.path, old_path, tuple(notes))
-    is_submodule = any(side is not None and side.is_submodule for side in (file.old, file.new))
-    return _with_submodule_commits(context, change) if is_submodule else change
+    before, after = (
+        _submodule_text(context, path, side) if side is not None and side.is_submodule else side or missing
+        for side in (file.old, file.new)
+    )
+    return FileVersions(path, before, after, root.path, old_path, tuple(notes))
 
 
 def _saved_text(context: ResolveContext, root: Root, path: str, text: str) -> Text:

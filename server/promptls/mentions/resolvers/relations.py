@@ -14,7 +14,6 @@ from promptls.graph.definition_items import definition_item, find_tests_named_af
 from promptls.graph.graph import GraphView
 from promptls.graph.impact import implementations_of
 from promptls.graph.nodes import Edge
-from promptls.graph.resolution.name_lookup import equivalent_definitions
 from promptls.graph.traversal import MIN_CERTAINTY, call_paths, callables_in, callees, callers
 from promptls.index import OutlineRef
 from promptls.mentions.context import ResolveContext
@@ -49,7 +48,12 @@ Relation = Callable[[GraphView, OutlineRef], Iterable[OutlineRef]]
 def resolve_callers(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve "@callers:name" to the definitions that call it."""
     return _related_outcome(
-        mention, context, _find_definitions(mention, context, full_argument(mention)), callers, "caller", _itself
+        mention,
+        context,
+        _find_definitions(mention, context, full_argument(mention)),
+        callers,
+        "caller",
+        lambda _, ref: [ref],
     )
 
 
@@ -166,10 +170,6 @@ def _counted_outcome(mention: Mention, items: Sequence[Item], count: int, noun: 
     return included(mention, items, f"{some} {_LIMITATION}.")
 
 
-def _itself(view: GraphView, ref: OutlineRef) -> Iterable[OutlineRef]:
-    return [ref]
-
-
 def _find_definitions(
     mention: Mention, context: ResolveContext, argument: str, before: str = "", after: str = ""
 ) -> list[OutlineRef] | MentionOutcome:
@@ -219,9 +219,7 @@ def _resolve_definition(mention: Mention, context: ResolveContext, argument: str
 
     def resolve_in(path: str, name: str) -> MentionOutcome:
         root, scope = split_root(context.snapshot, path)
-        symbol_mention = replace(mention, kind="symbol", target=name, root=root, scope=scope)
-        outcome = symbol.resolve(symbol_mention, context)
-        return _merge_build_variants(symbol_mention, context) or outcome if outcome.status == "ambiguous" else outcome
+        return symbol.resolve(replace(mention, kind="symbol", target=name, root=root, scope=scope), context)
 
     scope, name = symbol.split_scope(argument, context)
     outcome = resolve_in(scope, name)
@@ -229,23 +227,6 @@ def _resolve_definition(mention: Mention, context: ResolveContext, argument: str
     if outcome.status == "unresolved" and not scope and (is_path_like(path) or resolve_folders(context, path)):
         return resolve_in(path, name)  # a folder without its slash, or a file that does not exist
     return outcome
-
-
-def _merge_build_variants(mention: Mention, context: ResolveContext) -> MentionOutcome | None:
-    """Return all matching definitions if they are build variants of one symbol, else None."""
-    matches = symbol.matching_definitions(mention, context)
-    if isinstance(matches, MentionOutcome):
-        return None
-    first = context.snapshot.outline(matches[0].path)
-    if first is None:
-        return None
-    variants = equivalent_definitions(context.snapshot, (matches[0].path, first.symbols.index(matches[0].symbol)))
-    if not {d.path for d in matches} <= {path for path, _ in variants}:
-        return None
-    if len({d.symbol.qualified for d in matches}) > 1:
-        return None
-    items = (Item(d.path, d.symbol.span, d.symbol.kind, Origin.MENTION, 1.0, d.symbol.qualified) for d in matches)
-    return included(mention, items)
 
 
 def _item(

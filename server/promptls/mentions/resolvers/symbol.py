@@ -24,11 +24,10 @@ from promptls.mentions.outcomes import MAX_CANDIDATES, ambiguous, included, refu
 from promptls.mentions.path_lookup import (
     access_denied_reason,
     files_below,
+    find_files,
     find_folders,
-    find_occurrences,
     find_roots,
     mention_for,
-    occurrence_mentions,
     resolve_files,
     resolve_folders,
     sort_by_proximity,
@@ -52,7 +51,7 @@ class Definition(Struct, frozen=True):
 
 def resolve(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve a mention of a symbol to its definition or overloads."""
-    definitions, spelling = _matching_definitions(mention, context)
+    definitions, spelling = matching_definitions(mention, context)
     if isinstance(definitions, MentionOutcome):
         return definitions
     if len({(d.path, d.symbol.qualified) for d in definitions}) > 1:
@@ -74,12 +73,7 @@ def _completely_qualified(definitions: Sequence[Definition], spelling: Spelling)
     return complete if len({d.path for d in complete}) == 1 else []
 
 
-def matching_definitions(mention: Mention, context: ResolveContext) -> list[Definition] | MentionOutcome:
-    """Return all definitions that match the mention, or the outcome if there are none."""
-    return _matching_definitions(mention, context)[0]
-
-
-def _matching_definitions(
+def matching_definitions(
     mention: Mention, context: ResolveContext
 ) -> tuple[list[Definition] | MentionOutcome, Spelling]:
     """Return all definitions that match the mention, or the outcome if there are none, and the spelling that matched."""
@@ -174,9 +168,9 @@ def _scope(mention: Mention, context: ResolveContext) -> Sequence[str] | Mention
     roots = find_roots(context.snapshot, mention.root)
     if not mention.scope:
         return None if roots or not mention.root else _unknown_scope(mention, context)
-    paths = file.scope_files(replace(mention, kind="file", target=mention.scope, scope=""), context)
+    paths = find_files(context, mention.scope, roots).paths
     if paths:
-        return paths
+        return sort_by_proximity(context, paths)
     folders = find_folders(context, mention.scope.rstrip("/"), roots).paths
     if folders:
         return files_below(context.snapshot, folders)
@@ -300,7 +294,6 @@ def _ambiguous_outcome(mention: Mention, context: ResolveContext, definitions: S
 
 def _not_found(mention: Mention, context: ResolveContext, scope: Sequence[str] | None) -> MentionOutcome:
     parts = split_name(mention.target)
-    name = parts[-1] if parts else mention.target
     if scope is not None and is_line_range(mention.target):
         path = context.snapshot.label(scope[0]) if len(scope) == 1 else mention.scope
         lines = f'"{mention.target}" is neither a symbol in {path} nor lines such as 10-20.'
@@ -308,35 +301,15 @@ def _not_found(mention: Mention, context: ResolveContext, scope: Sequence[str] |
     if scope is None:
         reason = f'Symbol "{mention.target}" not found in the workspace.'
         suggestion = suggest_symbol(context, mention.target, parts)
-        return _with_occurrences(unresolved(mention, reason, suggestion), context, name)
+        return unresolved(mention, reason, suggestion)
     label = context.snapshot.label(scope[0]) if len(scope) == 1 else mention.scope
     reason = f'Symbol "{mention.target}" not found in {label}.'
-    in_scope = _with_occurrences(unresolved(mention, reason), context, name, frozenset(scope))
-    if in_scope.candidates:
-        return in_scope
     anywhere = resolve(replace(mention, scope=""), context)
     if anywhere.status == "included":
         item = anywhere.targets[0]
         return unresolved(mention, reason, mention_for(context.snapshot, item.path, symbol=item.symbol) or "")
     similar = suggest_symbol(context, mention.target, parts, scope)
     return unresolved(mention, reason, similar or next(iter(anywhere.candidates), anywhere.suggestion))
-
-
-def _with_occurrences(
-    outcome: MentionOutcome, context: ResolveContext, name: str, paths: frozenset[str] | None = None
-) -> MentionOutcome:
-    """Add the places where the text has the name to an unresolved outcome; the name may be in an unparsed file."""
-    places = find_occurrences(context, name, paths)
-    candidates = occurrence_mentions(context, places)
-    if not candidates:
-        return outcome
-    labels = ", ".join(f"{context.snapshot.label(path)}:{line + 1}" for path, line in places)
-    return replace(
-        outcome,
-        reason=f"{outcome.reason} The text has it in {labels}.",
-        suggestion=outcome.suggestion or candidates[0],
-        candidates=candidates,
-    )
 
 
 # ---------------------------------------------------------------- spellings of qualified names

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from promptls.index import secret_reason
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.outcomes import included, item_for_lines, refused, unresolved
+from promptls.mentions.outcomes import included, item_around, item_for_lines, refused, unresolved
 from promptls.mentions.path_lookup import files_in_scope, sort_by_proximity
 from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Problem, Span
 from promptls.retrieval.query import parse_query
@@ -29,9 +29,6 @@ MAX_ITEMS = 60
 
 CONTEXT_LINES = 2
 """Lines shown before and after a match outside of short definitions."""
-
-MAX_DEFINITION_LINES = 30
-"""Length up to which the whole definition around a match is shown."""
 
 TIMEOUT_S = 2.0
 """Time limit of a text search in seconds; matches found until then are the result."""
@@ -221,25 +218,19 @@ def _read(context: ResolveContext, path: str, may_match: Callable[[str], bool] |
 
 def _regions(view: FileText, lines: list[int]) -> Iterator[Item]:
     """Yield the short definition around each line, else some context lines; adjacent context is joined."""
-    path, outline = view.entry.path, view.entry.outline
-    symbols = [
-        s for s in (outline.symbols if outline is not None else ()) if s.name and len(s.span) <= MAX_DEFINITION_LINES
-    ]
-    pending: Span | None = None
+    pending: Item | None = None
     for line in lines:
-        enclosing = [s for s in symbols if line in s.span]
-        if enclosing:
-            symbol = max(enclosing, key=lambda s: len(s.span))
-            yield Item(path, symbol.span, symbol.kind, Origin.MENTION, 1.0, symbol.qualified)
+        item = item_around(view, Span(line, line + 1), CONTEXT_LINES)
+        if item.symbol:
+            yield item
             continue
-        span = Span(max(0, line - CONTEXT_LINES), min(len(view.lines), line + CONTEXT_LINES + 1))
-        if pending is not None and span.start <= pending.end:
-            span = Span(pending.start, span.end)
+        if pending is not None and item.span.start <= pending.span.end:
+            item = replace(item, span=Span(pending.span.start, item.span.end))
         elif pending is not None:
-            yield Item(path, pending, "text", Origin.MENTION, 1.0)
-        pending = span
+            yield pending
+        pending = item
     if pending is not None:
-        yield Item(path, pending, "text", Origin.MENTION, 1.0)
+        yield pending
 
 
 def _quote(text: str) -> str:

@@ -128,8 +128,7 @@ def located_mention(
     root, path = _split_root(token.value[start:path_end], masked)
     if lines is not None and path:
         mention = _mention(token, message, "file", path, root)
-        note = lines.note or spaced_range_note(lines.spans[-1], message, mention.end)
-        return replace(mention, lines=lines.spans[0], more_lines=lines.spans[1:], note=note)
+        return replace(mention, lines=lines.spans[0], more_lines=lines.spans[1:])
     if path_end < len(token.value):
         at = path_end + len(token.masked[path_end:]) - len(token.masked[path_end:].lstrip(":#"))
         at = min(at, path_end + (2 if token.masked.startswith("::", path_end) else 1))
@@ -320,16 +319,12 @@ _BRACKETS = re.compile(
 _MORE_DIGITS = re.compile(r"[-+,.:/@#~\u2010-\u2015]{0,2}L?\d|[^\W\d_]")
 """Behind a location: more of it, which makes it another one."""
 
-_SPACED_END = re.compile(rf"(?:[ \t]{{1,3}}(?P<dash>{_DASH})[ \t]{{0,3}}|[ \t]{{1,3}})#?L?(?P<end>\d{{1,9}})(?![\w.])")
-"""Behind a line or an open range: a dash with spaces around it, and a number, perhaps the end of a range."""
-
 
 class LineReference(Struct, frozen=True):
     """Lines that a text names."""
 
     end: int  # offset behind the text
     spans: tuple[Span, ...]
-    note: str = ""  # how an unusual spelling was read
 
 
 def parse_lines(masked: str, at: int) -> LineReference | None:
@@ -348,25 +343,6 @@ def is_line_range(text: str) -> bool:
     return text[:1].isdigit() or (text[:1] in "-+L" and text[1:2].isdigit())
 
 
-def spaced_range_note(span: Span, message: str, end: int) -> str:
-    """Return a note if a later line follows with spaces around a dash: "2 - 3" may be a range or the start of a text.
-
-    `end` is the offset behind the mention of the line, or of the open range.
-    """
-    is_open = span.end == LAST_LINE
-    rest = _SPACED_END.match(message, end)
-    if (
-        rest is None
-        or bool(rest["dash"]) == is_open
-        or int(rest["end"]) <= span.start + 1
-        or (len(span) > 1) != is_open
-    ):
-        return ""
-    first = span.start + 1
-    read = f"All lines from {first} were read" if is_open else f"Line {first} alone was read"
-    return f"{read}; a range is written {first}-{rest['end']}."
-
-
 def _in_brackets(masked: str, at: int) -> LineReference | None:
     match = _BRACKETS.match(masked, at)
     if match is None:
@@ -383,18 +359,9 @@ def _behind_mark(masked: str, at: int) -> LineReference | None:
     while masked.startswith(",", item.end()) and (item := _ITEM.match(masked, item.end() + 1)) is not None:
         items.append(item)
     end = items[-1].end()
-    text = masked[opener.end() : end]
     if len(items) == 2 and all(item.group() == item["line"] + item["a"] for item in items):
-        span = _span(items[0]["a"], items[1]["a"])
-        return LineReference(end, (span,), f'"{text}" was read as the lines {span.label}.')
-    spans = tuple(dict.fromkeys(_item_span(item) for item in items))
-    column = items[0]["column"]
-    note = ""
-    if column and not items[0]["line"] and int(column) > int(items[0]["a"]):
-        note = (
-            f'"{text}" was read as line {spans[0].label}, column {column}; a range is written {items[0]["a"]}-{column}.'
-        )
-    return LineReference(end, spans, note)
+        return LineReference(end, (_span(items[0]["a"], items[1]["a"]),))
+    return LineReference(end, tuple(dict.fromkeys(_item_span(item) for item in items)))
 
 
 def _item_span(item: re.Match[str]) -> Span:

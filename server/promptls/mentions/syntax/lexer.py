@@ -150,13 +150,6 @@ class MentionToken(Struct, frozen=True):
             self.start, end, self.value[:length], self.masked[:length], self.ends[:length], "", self.weak, self.emphasis
         )
 
-    def extended(self, more: str) -> MentionToken:
-        """Return the token with the characters behind it."""
-        ends = (*self.ends, *range(self.end + 1, self.end + len(more) + 1))
-        return MentionToken(
-            self.start, ends[-1], self.value + more, self.masked + more, ends, "", self.weak, self.emphasis
-        )
-
 
 def starts_mention(text: str, at: int, begin: int = 0) -> bool:
     """Return whether the "@" at this offset may start a mention: not within an e-mail address, a path or a URL.
@@ -173,11 +166,6 @@ def starts_mention(text: str, at: int, begin: int = 0) -> bool:
     return not ends_in_cased_word(text, at)
 
 
-def is_weak_start(text: str, at: int) -> bool:
-    """Return whether the character before an "@" makes it code more likely than a mention."""
-    return at > 0 and text[at - 1] in _WEAK_STARTERS
-
-
 def _is_url(text: str, at: int, begin: int) -> bool:
     """Return whether the colon before an "@" ends the user of a URL: "https://user:@host"."""
     return "://" in text[max(begin, at - MAX_LENGTH) : at].rsplit(None, 1)[-1]
@@ -191,7 +179,7 @@ def _is_path(text: str, at: int, begin: int) -> bool:
     return any(char.isalnum() or char in ".~" for char in run)
 
 
-def read_token(text: str, at: int, stop: int, *, typing: bool = False, over_lines: bool = False) -> MentionToken:
+def read_token(text: str, at: int, stop: int, *, typing: bool = False) -> MentionToken:
     """Return the longest token behind the sign at `at`: up to white space that is neither quoted nor escaped.
 
     White space inside of brackets belongs to a symbol: "@#Map<K, V>::get".
@@ -201,7 +189,6 @@ def read_token(text: str, at: int, stop: int, *, typing: bool = False, over_line
         at: Offset of the sign, or of one of `TOOL_PREFIXES`.
         stop: End of the range to read.
         typing: Whether an unclosed quote is accepted, as in a mention being typed.
-        over_lines: Whether quoted text may contain line breaks.
     """
     value: list[str] = []
     masked: list[str] = []
@@ -210,7 +197,7 @@ def read_token(text: str, at: int, stop: int, *, typing: bool = False, over_line
     stop = min(stop, len(text))
     limit = min(stop, at + MAX_LENGTH + 1)
     signs = depth = 0
-    weak = is_weak_start(text, at)
+    weak = at > 0 and text[at - 1] in _WEAK_STARTERS
     while i < limit:
         char = text[i]
         if not masked and char in _OUTER_QUOTES:
@@ -219,7 +206,7 @@ def read_token(text: str, at: int, stop: int, *, typing: bool = False, over_line
                 ends = [close + 1] * len(inner)
                 return MentionToken(at, close + 1, inner, QUOTED_CHAR * len(inner), tuple(ends), "", weak)
         elif char in _QUOTES and (not masked or masked[-1] in ":#" or masked == ["@"]):
-            close, inner = _read_quoted(text, i, stop, char, over_lines)
+            close, inner = _read_quoted(text, i, stop, char)
             if close == stop and typing:
                 masked += QUOTED_CHAR * len(inner)
                 return MentionToken(at, stop, "".join([*value, *inner]), "".join(masked), quote=char)
@@ -279,7 +266,7 @@ def _is_quoted_path(text: str, quote: str, close: int, inner: str) -> bool:
     return any(char in "/.#" for char in inner.strip(".")) and (quote not in "<[" or not any(map(str.isspace, inner)))
 
 
-def _read_quoted(text: str, at: int, stop: int, closing: str, over_lines: bool = False) -> tuple[int, str]:
+def _read_quoted(text: str, at: int, stop: int, closing: str) -> tuple[int, str]:
     """Return the offset of the closing quote and the quoted text.
 
     Without a closing quote the offset is `stop` at the end of the text, and greater at the end of the line.
@@ -288,7 +275,7 @@ def _read_quoted(text: str, at: int, stop: int, closing: str, over_lines: bool =
     i = at + 1
     while i < stop and i - at <= MAX_LENGTH:
         char = text[i]
-        if char in "\n\r" and not over_lines:
+        if char in "\n\r":
             break
         if char in closing:
             return i, "".join(inner)
