@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from promptls.mentions.syntax.code_ranges import code_ranges, markdown_code
+from promptls.mentions.syntax.code_ranges import markdown_code
 
 REFERENCE = MarkdownIt("commonmark", {"maxNesting": 1000})
 RAW_HTML = re.compile(r"\s*<(?:script|style|textarea)(?:\s|>|\Z)", re.IGNORECASE)
@@ -48,13 +48,3 @@ def test_code_is_what_commonmark_says(text: str) -> None:
     code = markdown_code(text)
     marks = {mark.group() for mark in MARK.finditer(text) if code.contains(mark.start())}
     assert marks == reference_marks(text)
-
-
-@given(marked_texts())
-@settings(max_examples=500)
-def test_ranges_are_ascending_and_within_the_text(text: str) -> None:
-    for code in (markdown_code(text), code_ranges(text)):
-        end = 0
-        for start, stop in code.ranges:
-            assert end <= start < stop <= len(text)
-            end = stop

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from graphkit import all_refs
 from promptls.graph.graph import Graph, GraphView
 from promptls.graph.imports import ImportResolver
-from promptls.graph.traversal import call_paths, find_neighbors, resolve_target, successors
+from promptls.graph.traversal import call_paths, find_neighbors, successors
 from promptls.index.snapshot import Snapshot, with_files
 from promptls.index.syntax.parse import parse_source
-from promptls.knowledge.project.file_kind import layer_of
 from promptls.model import FileEntry, Root, encode_outline
 from promptls.util.hashing import content_hash
 
@@ -84,15 +83,6 @@ def test_edges_are_equal_from_both_ends(texts: dict[str, str]) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(WORKSPACES)
-def test_node_ids_resolve_to_their_nodes(texts: dict[str, str]) -> None:
-    view = view_of(texts)
-    ids = [view.id(ref) for ref in all_refs(view)]
-    assert len(set(ids)) == len(ids)
-    assert [resolve_target(view, one).refs for one in ids] == [(ref,) for ref in all_refs(view)]
-
-
-@settings(max_examples=60, deadline=None)
 @given(WORKSPACES, WORKSPACES)
 def test_graph_does_not_depend_on_history(before: dict[str, str], after: dict[str, str]) -> None:
     graph = Graph(ImportResolver)
@@ -142,9 +132,3 @@ def _distance(view: GraphView, source: tuple[str, int], target: tuple[str, int])
         level = [n for ref in level for n in successors(view, ref) if n not in seen and not seen.add(n)]  # type: ignore[func-returns-value]
         steps += 1
     return None
-
-
-@given(st.text(max_size=60))
-def test_every_path_has_a_layer(label: str) -> None:
-    assert layer_of(label)
-    assert layer_of(label, table_only=True)

@@ -42,19 +42,6 @@ def test_selected_turns_are_the_end_of_the_history_within_the_budget(
     assert not done.truncated or done.turns != ending
 
 
-@given(TURNS, st.integers(0, 400))
-def test_selection_is_idempotent(turns: list[Message], budget: int) -> None:
-    first = select_turns(turns, budget, counter("chars4"), {"a.py": "x = 1\n" * 20})
-    if not first.truncated:
-        assert select_turns(first.turns, budget, counter("chars4"), {}).turns == first.turns
-
-
-@given(st.lists(st.sampled_from(["plain words", "x < y", "```py\n1\n```", ""]), max_size=6).map("\n".join))
-def test_turn_without_copies_is_unchanged(text: str) -> None:
-    turns = (Message("user", text),) if text.strip() else ()
-    assert select_turns([Message("user", text)], 10**6, counter(), {"a.py": text}).turns == turns
-
-
 @given(TURNS, st.integers(0, 400), st.sampled_from(["chars4", "estimate"]), st.sampled_from(profile_names()))
 def test_turns_cost_at_most_the_reported_tokens(turns: list[Message], budget: int, name: str, layout: str) -> None:
     done = select_turns(turns, budget, counter(name), {}, quoted=profile(layout).hooks.quotes_history)

@@ -129,11 +129,6 @@ def test_conformed_params_are_valid_and_stay_the_same(message: tuple[str, Any]) 
     assert conform(params, kind) == (params, [])
 
 
-@pytest.mark.parametrize(("method", "params"), MESSAGES)
-def test_valid_params_are_unchanged(method: str, params: Any) -> None:
-    assert conform(params, lsp.METHOD_TO_TYPES[method][2]) == (params, [])
-
-
 CHANGE = {"textDocument": {"uri": URI, "version": 1}, "contentChanges": [{"range": _RANGE, "text": "y"}]}
 _CHANGES = ("contentChanges", 0)
 

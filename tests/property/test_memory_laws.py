@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
 from promptls.index.files.uris import to_uri
-from promptls.index.search.analyzer import tokenize
-from promptls.knowledge.memory_requests import MemoryRequest, perform, rank_entries, relevant_entries, search_entries
+from promptls.knowledge.memory_requests import MemoryRequest, perform
 from promptls.knowledge.memory_store import (
     CATEGORIES,
     InvalidEntry,
@@ -67,50 +66,6 @@ def test_truncated_or_modified_file_is_reported_without_exception(
         content = decode_entries(damaged, "memory", "workspace", "/w")
         assert content.damaged == bool(content.problems) or content.newer
         assert all(entry.scope == "workspace" and entry.root == "/w" for entry in content.entries)
-
-
-@given(
-    st.binary(max_size=200)
-    | st.recursive(
-        st.none() | st.integers() | st.text(),
-        lambda x: st.lists(x) | st.dictionaries(st.sampled_from(["version", "entries", "id", "title"]), x),
-    ).map(msgspec.json.encode)
-)
-def test_any_bytes_decode_to_entries_or_problems(data: bytes) -> None:
-    content = decode_entries(data, "memory", "user", "")
-    assert content.entries == () or not content.damaged
-
-
-@given(ENTRIES, LINES, st.lists(st.sampled_from(["src/a.py", "web/b.ts", "c.md"]), unique=True), st.randoms())
-@settings(max_examples=200)
-def test_relevance_does_not_depend_on_order(
-    entries: list[MemoryEntry], question: str, files: list[str], random: object
-) -> None:
-    hits = rank_entries(entries, tokenize(question), files, NOW)
-    shuffled = list(entries)
-    random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert rank_entries(shuffled, tokenize(question), files, NOW) == hits
-    assert not any(hit.entry.is_expired(NOW) for hit in hits)
-    assert len({hit.entry.id for hit in hits}) == len(hits)
-    assert all(0 < hit.score <= 1 for hit in hits)
-    kinds = [hit.entry.category == "rule" for hit in hits]
-    assert kinds == sorted(kinds, reverse=True)
-    scores = [hit.score for hit in hits]
-    assert scores == sorted(scores, reverse=True)
-    unlimited = {e.id for e in entries if e.category == "rule" and not e.paths and not e.is_expired(NOW)}
-    assert unlimited <= {hit.entry.id for hit in hits}
-    assert [note.score for note in relevant_entries(entries, tokenize(question), files, NOW)] == scores
-
-
-@given(ENTRIES)
-def test_only_rules_are_relevant_without_question_and_files(entries: list[MemoryEntry]) -> None:
-    assert all(hit.entry.category == "rule" for hit in rank_entries(entries, (), (), NOW))
-
-
-@given(ENTRIES)
-def test_entry_is_found_by_its_title(entries: list[MemoryEntry]) -> None:
-    for entry in entries:
-        assert entry in [hit.entry for hit in search_entries(entries, entry.title)]
 
 
 class Memories(RuleBasedStateMachine):

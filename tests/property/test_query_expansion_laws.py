@@ -1,30 +1,19 @@
 """Properties of query expansion: results depend on the names, not on the history of updates."""
 
-from unittest import mock
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.index.search.chunk_index import ChunkIndex
 from promptls.index.snapshot import Snapshot, with_files
 from promptls.model import FileEntry, Outline, Span, Symbol, encode_outline
-from promptls.retrieval import query_expansion
 from promptls.retrieval.query import parse_query
 from promptls.retrieval.query_expansion import MAX_EXPANSION_WEIGHT, MAX_EXPANSIONS, Cooccurrence
 from promptls.util.hashing import content_hash
 
 NAMES = (
-    "session_cookie",
-    "sessionTimeout",
-    "CookieJar",
-    "read_session",
-    "cookie_jar",
-    "Jar",
-    "timeout_of_cookie",
-    "Größe",
-    "a b",
-    "",
-)
+    "session_cookie", "sessionTimeout", "CookieJar", "read_session", "cookie_jar", "Jar", "timeout_of_cookie",
+    "Größe", "a b", "",
+)  # fmt: skip
 names = st.lists(st.sampled_from(NAMES), max_size=5)
 changes = st.lists(st.tuples(st.sampled_from(["/w/a.py", "/w/b.py", "/w/c.py"]), st.none() | names), max_size=8)
 
@@ -58,19 +47,3 @@ def test_incremental_update_equals_new_table(
     assert len(expanded.expanded) <= MAX_EXPANSIONS
     assert all(0 < weight <= MAX_EXPANSION_WEIGHT and term not in expanded.terms for term, weight in expanded.expanded)
     assert set(query.terms) <= set(expanded.terms) and set(query.names) <= set(expanded.names)
-
-
-@given(changes, st.integers(1, 3))
-def test_partial_updates_of_large_workspace_reach_the_same_table(
-    edits: list[tuple[str, list[str] | None]], limit: int
-) -> None:
-    snapshot, query = Snapshot(), parse_query("session cookie jar")
-    with mock.patch.multiple(query_expansion, MAX_SYNC_FILES=0, MAX_CHANGED_PER_QUERY=limit, BATCH_SIZE=1):
-        cooccurrence = Cooccurrence()
-        for path, defined in edits:
-            snapshot = with_files(snapshot, [(path, None if defined is None else _entry(path, defined))])
-            cooccurrence.expand(query, snapshot, ChunkIndex().reader())
-        for _ in snapshot.files:
-            cooccurrence.expand(query, snapshot, ChunkIndex().reader())
-        expanded = cooccurrence.expand(query, snapshot, ChunkIndex().reader())
-    assert expanded == Cooccurrence().expand(query, snapshot, ChunkIndex().reader())

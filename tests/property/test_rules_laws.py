@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-import re
 import tempfile
 from pathlib import Path
 
-import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptls.knowledge.rule_files import (
@@ -18,13 +15,10 @@ from promptls.knowledge.rule_files import (
     collect_rules,
     split_sections,
     split_text,
-    strip_comments,
 )
 from promptls.knowledge.rule_filters import (
     MAX_GLOBS,
     ActiveFile,
-    FrontMatter,
-    as_list,
     expand_braces,
     parse_filter,
     parse_front_matter,
@@ -77,38 +71,6 @@ def test_any_rule_applies_or_has_a_reason(text: str, place: RuleLocation) -> Non
     assert requested.reason == "requested by name"
 
 
-NAMES = st.sampled_from(["description", "globs", "languages", "title"])
-PLAIN = st.text(
-    st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp", "Zs"), include_characters=" "),
-    min_size=1,
-    max_size=30,
-)
-
-
-@given(st.dictionaries(NAMES, st.one_of(PLAIN, st.lists(PLAIN, min_size=1, max_size=4)), min_size=1), st.booleans())
-@settings(max_examples=300)
-def test_front_matter_written_by_yaml_library_is_parsed(fields: dict[str, str | list[str]], flow: bool) -> None:
-    yaml = pytest.importorskip("yaml")
-    options = {"allow_unicode": True, "width": 10_000, "default_flow_style": flow}
-    written = "".join(f"{key}: {yaml.safe_dump(value, **options)}" for key, value in fields.items())
-    written = written.replace("\n...\n", "\n").replace(": - ", ":\n- ")
-    assume(yaml.safe_load(written) == fields)
-    assume(not re.search(r"\\[^\"\\/nt]|\n  |: [|>]", written))  # YAML beyond the supported subset
-    expected = {key: value if isinstance(value, str) else tuple(value) for key, value in fields.items()}
-    assert parse_front_matter(f"---\n{written}---\nbody") == FrontMatter(expected, "body", found=True), written
-
-
-def test_lists_are_parsed_in_every_style() -> None:
-    for text in ("a, b", "[a, b]", "'a', 'b'", '["a", "b"]', "\n- a\n- b", "\n  - a\n  - 'b'", "a,b # both", "'a,b'"):
-        assert as_list(parse_front_matter(f"---\nglobs: {text}\n---\n").fields["globs"]) == ("a", "b"), text
-
-
-@given(st.lists(st.lists(st.text("ab*", max_size=2), min_size=2, max_size=3), max_size=3), st.text("x/", max_size=3))
-def test_brace_expansion_is_cartesian_product(groups: list[list[str]], joint: str) -> None:
-    glob = joint.join("{" + ",".join(group) + "}" for group in groups)
-    assert sorted(expand_braces(glob)) == sorted(joint.join(choice) for choice in itertools.product(*groups))
-
-
 @given(st.text("{},ab*/", max_size=200))
 def test_brace_expansion_is_limited(glob: str) -> None:
     assert len(expand_braces(glob)) <= MAX_GLOBS
@@ -140,15 +102,6 @@ def test_sections_preserve_text_and_order(text: str) -> None:
     assert " ".join(section.text for section in sections).split() == text.split()
     assert all(section.text.strip() for section in sections)
     assert len(messages) <= text.count("@")
-
-
-@given(st.lists(st.sampled_from(["<!--", "-->", "\n", "a", " ", "```\n", "<!-- x -->"]), max_size=30).map("".join))
-def test_comment_removal_adds_nothing(text: str) -> None:
-    left = strip_comments(text)
-    assert set(left.split("\n")) <= {*text.split("\n"), *(part.lstrip() for part in re.split("-->|\n", text)), ""} or (
-        len(left) < len(text)
-    )
-    assert strip_comments(left).count("<!--") <= left.count("<!--")
 
 
 FOLDERS = ["", "a", "a/b", "a/b/c", "d", "d/e"]

@@ -10,14 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptls.mentions.completion import fuzzy
-from promptls.mentions.completion.fuzzy import (
-    JUMP,
-    WORD_JUMP,
-    StringTable,
-    build_string_table,
-    decode,
-    encode,
-)
+from promptls.mentions.completion.fuzzy import JUMP, WORD_JUMP, StringTable, build_string_table
 
 LETTERS = st.sampled_from("aab._/é中😀\ud800")
 EVERY = st.lists(st.text(LETTERS, max_size=9), max_size=25)
@@ -55,14 +48,6 @@ def lowest_penalty(query: str, text: str) -> int | None:
             jumps = [at for i, at in enumerate(places) if i == 0 or at != places[i - 1] + 1]
             penalties.append(sum(WORD_JUMP if text[at] in "b中" else JUMP for at in jumps))
     return min(penalties, default=None)
-
-
-@given(st.text(LETTERS))
-def test_encoding_uses_the_narrowest_width(text: str) -> None:
-    codes = encode(text)
-    assert decode(codes) == text
-    widest = max(map(ord, text), default=0)
-    assert codes.itemsize == (1 if widest < 1 << 8 else 2 if widest < 1 << 16 else 4)
 
 
 def subsequences(table: StringTable, query: str) -> list[list[int]]:
