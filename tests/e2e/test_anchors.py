@@ -80,18 +80,6 @@ def test_renamed_file_is_found_by_its_content(start: Start, shop: Path, document
     assert symbol["status"] == "included"
 
 
-def test_edited_lines_are_reported_as_changed(start: Start, shop: Path, document: Path) -> None:
-    client, page = open_document(start, shop, document)
-    cart = shop / "shop/cart.py"
-    client.open(cart, cart.read_text())
-    client.replace(cart, 2, cart.read_text().replace("100 - percent", "99 - percent"))
-    (lines, _) = resolved(page)
-    assert (lines["status"], lines["anchor"]) == ("included", "changed")
-    assert "were edited" in lines["reason"]
-    client.replace(cart, 3, cart.read_text())
-    assert "anchor" not in resolved(page)[0]
-
-
 def test_deleted_lines_are_reported_as_deleted(start: Start, shop: Path, document: Path) -> None:
     client, page = open_document(start, shop, document)
     cart = shop / "shop/cart.py"
@@ -115,17 +103,6 @@ def test_renamed_symbol_is_followed(start: Start, shop: Path, document: Path) ->
     assert (symbol["status"], symbol["anchor"]) == ("included", "moved")
     assert symbol["reason"] == "Cart.total was renamed to Cart.sum_up."
     assert symbol["suggestion"] == "@shop/cart.py#Cart.sum_up"
-
-
-def test_other_line_numbers_are_a_new_mention(start: Start, shop: Path, document: Path) -> None:
-    client, page = open_document(start, shop, document)
-    cart = shop / "shop/cart.py"
-    cart.write_text("# one\n# two\n" + cart.read_text())
-    client.files_changed(cart)
-    client.wait_indexed()
-    page.replace("Is this right? @shop/cart.py:26-28", 2)
-    assert "def apply_discount" in page.request_at("hover", "@shop")["contents"]["value"]
-    assert "anchor" not in resolved(page)[0]
 
 
 def test_message_without_document_has_no_anchors(start: Start, shop: Path, document: Path) -> None:

@@ -36,30 +36,6 @@ def test_a_region_of_a_list_can_be_read(client: Client) -> None:
     assert "\tdef apply_discount(cart: Cart, percent: int) -> Money:" in found["text"]
 
 
-def test_a_list_is_restricted_by_paths_and_names(client: Client) -> None:
-    listed = client.request("promptls/list", {"query": "discount", "paths": ["shop/cart.py"]})
-    assert {region["path"] for region in listed["regions"]} == {"shop/cart.py"}
-    listed = client.request("promptls/list", {"query": "discount", "names": ["apply_*"]})
-    assert [region["symbol"] for region in listed["regions"]] == ["apply_discount"]
-    nothing = client.request("promptls/list", {"query": "discount", "paths": ["nowhere/**"]})
-    assert nothing["text"] == "No indexed file matches nowhere/**. Globs are relative to the workspace folder."
-
-
-def test_numbers_go_on_in_further_lists(client: Client) -> None:
-    listed = client.request("promptls/list", {"query": "discount", "first": 41})
-    assert [region["number"] for region in listed["regions"]][:2] == [41, 42]
-
-
-def test_a_session_gets_unchanged_text_once(client: Client) -> None:
-    params = {"places": ["#apply_discount"], "session": "one"}
-    assert "def apply_discount" in client.request("promptls/read", params)["text"]
-    again = client.request("promptls/read", params)
-    assert again["text"].startswith("unchanged since it was read: shop/")
-    assert again["regions"][0]["repeated"]
-    assert "def apply_discount" in client.request("promptls/read", {**params, "again": True})["text"]
-    assert "def apply_discount" in client.request("promptls/read", {**params, "session": "two"})["text"]
-
-
 @pytest.mark.parametrize(
     ("method", "params", "field"),
     [

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from conftest import write_tree
-from lsp import Client, Json, ResponseError
+from lsp import Client, Json
 
 WORKSPACE = '''
 -- AGENTS.md --
@@ -307,27 +307,4 @@ def test_missing_client_context_is_requested(tmp_path: Path) -> None:
     assert request["params"] == {"kinds": ["terminal"]}
     client.build("Nothing is needed for @core/cart.py")
     assert len([a for a in client.server_requests if a["method"] == "promptls/clientContext"]) == 1
-    client.kill()
-
-
-def test_words_that_resemble_mentions_are_text(editor: tuple[Client, Path]) -> None:
-    client, _ = editor
-    message = "@path and @text alone, @open(file) and @regex\nare words; a@diff.com too"
-    assert client.request("promptls/resolveMentions", {"message": message})["mentions"] == []
-
-
-def test_client_response_after_cancellation_is_ignored(tmp_path: Path) -> None:
-    root = write_tree(tmp_path / "shop", WORKSPACE)
-    client = Client(tmp_path / "cache")
-    client.unanswered_methods.add("promptls/clientContext")
-    client.initialize(root, capabilities={"experimental": {"promptls": {"clientContext": True}}})
-    client.wait_indexed()
-    request = client.start_request("promptls/buildPrompt", {"message": "Why? @terminal"})
-    context_request = client.wait_server_request("promptls/clientContext")
-    client.notify("$/cancelRequest", {"id": request})
-    with pytest.raises(ResponseError):
-        client.wait_response(request)
-    client.send({"jsonrpc": "2.0", "id": context_request["id"], "result": {"terminal": "too late"}})
-    client.wait_indexed()
-    assert "cannot handle a message" not in client.log_text()
     client.kill()

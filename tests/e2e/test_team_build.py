@@ -24,7 +24,7 @@ from promptls.extensions.team.reader_messages import (
 )
 from promptls.extensions.team.reader_process import Reader
 from promptls.extensions.team.team_config import TeamConfig, read_config
-from promptls.extensions.team.write_index import Report, TeamError, build, update
+from promptls.extensions.team.write_index import Report, build, update
 from promptls.index import tokenize
 from teamkit import (
     BUCKET,
@@ -122,23 +122,6 @@ def test_build_is_searchable_and_update_indexes_only_changed_repositories(
     assert not search(reader, "undeliverable")
     assert search(reader, "sends a parcel")[0].path == "mail/send.go"
     assert search(reader, "value of a voucher")[0].symbol == "Cart.apply_voucher"
-
-
-def test_build_replaces_an_index_of_another_model(
-    tmp_path: Path, repositories: dict[str, Path], config: TeamConfig
-) -> None:
-    from promptls.extensions.team.schema import RepositoryState, repository_table, table_schema
-    from promptls.extensions.team.table import Change, commit_build, publish, write_fragments
-    from promptls.index import StoreIdentity
-
-    other = StoreIdentity("another", 8, 1, 1)
-    row = repository_table(table_schema(other), RepositoryState("old", "/old", "0"))
-    commit_build(config.storage, other, [Change("old", write_fragments(config.storage, other, [row], is_new=True))])
-    publish(config.storage)
-    with pytest.raises(TeamError, match="another model"):
-        update(config, cache(tmp_path))
-    assert not build(config, cache(tmp_path)).problems
-    assert search(opened(config), "value of a voucher")
 
 
 def test_only_unseen_chunks_are_embedded(tmp_path: Path, repositories: dict[str, Path], config: TeamConfig) -> None:

@@ -12,17 +12,9 @@ Start = Callable[..., Client]
 Visit = Callable[[Path], Client]
 
 UNUSUAL_NAMES = [
-    "two  blanks.py",
-    "tab\there.py",
-    "line\nbreak.py",
-    'quo"te.py',
-    "back\\slash.py",
-    "ünïcödé/名前.py",
-    "percent%20.py",
-    " lead.py",
-    "a b/x => y.py",
-    "😀.py",
-]
+    "two  blanks.py", "tab\there.py", "line\nbreak.py", 'quo"te.py', "back\\slash.py", "ünïcödé/名前.py",
+    "percent%20.py", " lead.py", "a b/x => y.py", "😀.py",
+]  # fmt: skip
 
 
 def commit(root: Path, message: str) -> None:

@@ -36,19 +36,8 @@ KNOWN: Json = {  # values that let a request proceed as far as possible; other f
     "action": "search",
 }
 PATHS = (
-    "message",
-    "text",
-    "query",
-    "newName",
-    "symbol",
-    "from",
-    "to",
-    "paths",
-    "places",
-    "root",
-    "answer",
-    "arguments",
-)
+    "message", "text", "query", "newName", "symbol", "from", "to", "paths", "places", "root", "answer", "arguments",
+)  # fmt: skip
 """Fields that contain paths as typed by users; they receive paths and URIs."""
 
 
