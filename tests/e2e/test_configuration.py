@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from lsp import Client, Json
+from lsp import Client, Json, Start
 
-Start = Callable[..., Client]
 NO_CONFIGURATION = {"workspace": {"workspaceFolders": True}}
 
 
@@ -114,8 +112,7 @@ def test_renamed_folder_is_kept(start: Start, shop: Path, other: Path) -> None:
 
 
 def test_root_uri_is_kept_when_a_folder_is_added(start: Start, tmp_path: Path, shop: Path, other: Path) -> None:
-    client = Client(tmp_path / "cache")
-    try:
+    with Client(tmp_path / "cache") as client:
         client.request("initialize", {"processId": None, "rootUri": shop.as_uri(), "capabilities": {}})
         client.notify("initialized", {})
         assert folders(client, added=[(other, "other")]) == ["other", "shop-root"]
@@ -124,8 +121,6 @@ def test_root_uri_is_kept_when_a_folder_is_added(start: Start, tmp_path: Path, s
             {"event": {"added": [], "removed": [{"uri": other.as_uri() + "/", "name": "other"}]}},
         )
         assert [root["name"] for root in client.wait_indexed()["roots"]] == ["shop-root"]
-    finally:
-        client.kill()
 
 
 # ---------------------------------------------------------------- progress
@@ -136,8 +131,7 @@ def kinds(client: Client) -> list[str]:
 
 
 def test_rejected_progress_is_never_reported(start: Start, tmp_path: Path, shop: Path) -> None:
-    client = Client(tmp_path / "cache")
-    try:
+    with Client(tmp_path / "cache") as client:
         client.unanswered_methods.add("window/workDoneProgress/create")
         client.initialize(shop)
         create = client.wait_server_request("window/workDoneProgress/create")
@@ -146,5 +140,3 @@ def test_rejected_progress_is_never_reported(start: Start, tmp_path: Path, shop:
         assert client.wait_indexed()["state"] == "ready"
         assert kinds(client) == []
         assert len(requests_of(client, "window/workDoneProgress/create")) == 1
-    finally:
-        client.kill()

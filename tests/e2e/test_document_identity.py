@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
 from conftest import write_tree
-from lsp import Client, Json
+from lsp import Client, Json, Start, indexed_client
 
 WORKSPACE = """
 -- src/app.py --
@@ -24,7 +24,6 @@ ignored/
 -- .env --
 MARK=topsecret
 """
-Start = Callable[..., Client]
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +41,8 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def client(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    client = Client(tmp_path_factory.mktemp("server") / "cache")
-    client.initialize(workspace)
-    client.wait_indexed()
-    yield client
-    client.kill()
+    with indexed_client(tmp_path_factory.mktemp("server") / "cache", workspace) as client:
+        yield client
 
 
 def build(client: Client, message: str, **context: object) -> Json:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from conftest import git, write_tree
-from lsp import Client
-
-Start = Callable[..., Client]
-Visit = Callable[[Path], Client]
+from lsp import Client, Start, Visit
 
 
 def paths(client: Client, query: str) -> list[str]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from conftest import git, make_shop
-from lsp import Client, Json, ResponseError
-
-Visit = Callable[[Path], Client]
+from lsp import Client, Json, ResponseError, Visit
 
 QUESTION = """\
 How is the price made? 😀 @shop/cart.py:24-26

@@ -7,30 +7,26 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lsp import Client, Json, ResponseError
+from lsp import Client, Json, ResponseError, Start
 from promptls.index.index_status import READ_SHARE
 from promptls.lsp import create_server, process_watch
 
-Start = Callable[..., Client]
 HEAVY = ("lancedb", "pyarrow", "fastembed", "onnxruntime", "numpy", "tree_sitter", "pandas", "tokenizers", "tqdm")
 
 
 def test_no_heavy_import_before_initialize_is_answered(tmp_path: Path, shop: Path) -> None:
-    client = Client(tmp_path / "cache", command=[sys.executable, "-X", "importtime", "-m", "promptls", "serve"])
-    try:
+    with Client(tmp_path / "cache", command=[sys.executable, "-X", "importtime", "-m", "promptls", "serve"]) as client:
         uri = shop.as_uri()
         client.request("initialize", {"processId": None, "rootUri": uri, "capabilities": {}})
         imported = set(re.findall(r"\|\s+([\w.]+)$", client.stderr.read_text(), re.M))
         assert "pygls.lsp.server" in imported
         assert [name for name in HEAVY if any(i.split(".")[0] == name for i in imported)] == []
-    finally:
-        client.kill()
 
 
 def test_server_indexes_and_reports_ready(start: Start, shop: Path) -> None:
@@ -111,13 +107,10 @@ def test_server_exits_with_the_process_of_the_client(tmp_path: Path, shop: Path)
 
 @pytest.mark.parametrize("pid", [None, 0, -1, 2**31 - 1, 2**40, "x"])
 def test_process_that_does_not_exist_is_not_watched(tmp_path: Path, shop: Path, pid: Any) -> None:
-    client = Client(tmp_path / "cache")
-    try:
+    with Client(tmp_path / "cache") as client:
         client.request("initialize", {"processId": pid, "rootUri": shop.as_uri(), "capabilities": {}})
         client.notify("initialized", {})
         assert client.wait_indexed()["state"] == "ready"
-    finally:
-        client.kill()
 
 
 def test_process_is_polled_where_the_system_does_not_report_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,21 +130,17 @@ def test_process_is_polled_where_the_system_does_not_report_its_end(monkeypatch:
 
 
 def test_folder_of_another_machine_is_named(tmp_path: Path, shop: Path) -> None:
-    client = Client(tmp_path / "cache")
-    try:
+    with Client(tmp_path / "cache") as client:
         folders = [{"uri": "vscode-vfs://github/o/r"}, {"name": "x"}, {"uri": shop.as_uri(), "name": str(shop)}]
         client.request("initialize", {"workspaceFolders": folders, "capabilities": {}})
         client.notify("initialized", {})
         message = client.wait_notification("window/showMessage", lambda params: "github" in params["message"])
         assert message["message"].startswith("Cannot open the workspace folder")
         assert [r["name"] for r in client.wait_indexed()["roots"]] == [shop.name]
-    finally:
-        client.kill()
 
 
 def test_requests_before_initialize_and_after_shutdown_are_rejected(tmp_path: Path, shop: Path) -> None:
-    client = Client(tmp_path / "cache")
-    try:
+    with Client(tmp_path / "cache") as client:
         with pytest.raises(ResponseError) as early:
             client.request("promptls/status", {})
         assert early.value.code == -32002
@@ -163,8 +152,6 @@ def test_requests_before_initialize_and_after_shutdown_are_rejected(tmp_path: Pa
         with pytest.raises(ResponseError) as late:
             client.request("promptls/status", {})
         assert late.value.code == -32600
-    finally:
-        client.kill()
 
 
 def test_workspace_without_folders(start: Start) -> None:

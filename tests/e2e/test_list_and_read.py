@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import SHOP, write_tree
-from lsp import Client, ResponseError
+from lsp import Client, ResponseError, indexed_client
 
 
 @pytest.fixture(scope="module")
@@ -18,11 +18,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def client(root: Path) -> Iterator[Client]:
-    client = Client(root.parent / "cache")
-    client.initialize(root)
-    client.wait_indexed()
-    yield client
-    client.kill()
+    with indexed_client(root.parent / "cache", root) as client:
+        yield client
 
 
 def test_a_region_of_a_list_can_be_read(client: Client) -> None:

@@ -5,14 +5,12 @@ One table: the mention, its status, and text that the prompt contains or must no
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from conftest import write_tree
+from conftest import git, write_tree
 from lsp import Client, Json
 
 WORKSPACE = '''
@@ -181,11 +179,6 @@ CASES: list[tuple[str, str, list[str], list[str]]] = [
     ("@history", "included", ["user: What is a cart?", "assistant: A list."], []),
     ("@history:1", "included", ["assistant: A list."], ["What is a cart?"]),
 ]
-
-
-def git(root: Path, *arguments: str) -> None:
-    who = {"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@b"}
-    subprocess.run(["git", *arguments], cwd=root, check=True, env={**os.environ, **who}, capture_output=True)
 
 
 @pytest.fixture(scope="module")

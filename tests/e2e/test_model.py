@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
-from lsp import Client
+from lsp import Start
 
-Start = Callable[..., Client]
 QUESTION = "what happens when customers get money back?"
 CAPABILITIES = {
     "experimental": {"promptls": {"complete": True}},

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from lsp import Client, Json
-
-Start = Callable[..., Client]
+from lsp import Client, Json, Start
 
 CAPABILITIES = {"notebookDocument": {"synchronization": {}}}
 PICTURE = {"output_type": "display_data", "metadata": {}, "data": {"image/png": "iVBORw0KGgo" * 200_000}}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import SHOP, git, write_tree
-from lsp import Client, Json, ResponseError
+from lsp import Client, Json, ResponseError, indexed_client
 
 
 def big_module() -> str:
@@ -41,11 +41,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def client(root: Path) -> Iterator[Client]:
-    client = Client(root.parent / "cache")
-    client.initialize(root)
-    client.wait_indexed()
-    yield client
-    client.kill()
+    with indexed_client(root.parent / "cache", root) as client:
+        yield client
 
 
 def outcome(client: Client, message: str, **params: object) -> Json:

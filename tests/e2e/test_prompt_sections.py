@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from lsp import Client, ResponseError
+from lsp import ResponseError, Visit
 
-Visit = Callable[[Path], Client]
 QUESTION = "how is the discount applied to a cart?"
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lsp import Client, Json, ResponseError
+from lsp import Client, Json, ResponseError, indexed_client
 
 
 @pytest.fixture(scope="module")
@@ -14,11 +14,8 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> object:
     from conftest import SHOP, write_tree
 
     folder = tmp_path_factory.mktemp("requests")
-    client = Client(folder / "cache")
-    client.initialize(write_tree(folder / "shop", SHOP))
-    client.wait_indexed()
-    yield client
-    client.kill()
+    with indexed_client(folder / "cache", write_tree(folder / "shop", SHOP)) as client:
+        yield client
 
 
 def request_error(client: Client, method: str, params: object) -> ResponseError:

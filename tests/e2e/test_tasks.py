@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import git, write_tree
-from lsp import Client, Json
+from lsp import Client, Json, indexed_client
 
 WORKSPACE = """
 -- src/store.py --
@@ -101,11 +101,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def client(root: Path) -> Iterator[Client]:
-    client = Client(root.parent / "cache")
-    client.initialize(root)
-    client.wait_indexed()
-    yield client
-    client.kill()
+    with indexed_client(root.parent / "cache", root) as client:
+        yield client
 
 
 PROMPTS = Path(__file__).parent / "prompts"

@@ -79,20 +79,12 @@ def test_brace_expansion_is_limited(glob: str) -> None:
 PROSE = st.lists(
     st.sampled_from(
         [
-            "# A\n",
-            "## B\n",
-            "### C\n",
-            "\n",
-            "```\n",
-            "~~~\n",
-            "words of a rule\n" * 20,
-            "x" * 300 + "\n",
-            "@a.md\n",
-            "- @b.md\n",
+            "# A\n", "## B\n", "### C\n", "\n", "```\n", "~~~\n", "words of a rule\n" * 20, "x" * 300 + "\n",
+            "@a.md\n", "- @b.md\n",
         ]
     ),
     max_size=40,
-).map("".join)
+).map("".join)  # fmt: skip
 
 
 @given(PROSE)

@@ -21,7 +21,6 @@ PIECES = [
     "a", "\n", "\r\n", "\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "é", "𝄞", "\ufeff", "\t", "x = 1",
     "def f():\n",
 ]  # fmt: skip
-LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 
 
 @pytest.fixture(scope="module")
