@@ -132,21 +132,6 @@ def test_usage_errors_are_one_sentence_with_exit_status_2(
     assert done.stdout == ""
 
 
-def test_any_character_can_be_printed_in_any_locale(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
-    (shop / "shop/greek.py").write_text("def beta():\n    return 'β → …'\n")
-    printed = run("prompt", "@greek.py", cwd=shop, PYTHONIOENCODING="ascii")
-    assert printed.returncode == 0
-    assert "def beta()" in printed.stdout
-    searched = run("search", "--json", "beta", cwd=shop, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
-    assert searched.returncode == 0
-
-
-def test_index_that_cannot_be_stored_is_reported(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
-    done = run("index", cwd=shop, PROMPTLS_CACHE="/proc/nowhere")
-    assert done.returncode == 1
-    assert "the index is in memory only" in done.stderr
-
-
 @pytest.mark.parametrize("command", ["recipes", "recipes --json", "search discount"])
 def test_unwritable_output_is_one_sentence(tmp_path: Path, shop: Path, command: str) -> None:
     done = run_in_shell(f"{sys.executable} -m promptls {command} > /dev/full", tmp_path, shop)
@@ -209,21 +194,6 @@ def start(tmp_path: Path, root: Path, *arguments: str) -> subprocess.Popen[bytes
         stderr=subprocess.PIPE,
         start_new_session=True,
         preexec_fn=deliver_interrupts,
-    )
-
-
-@pytest.mark.skipif(os.name == "nt", reason="the current folder cannot be deleted")
-@pytest.mark.parametrize(
-    "command", ["prompt x", "search x --root ..", "memory list", "mcp", "install codex --project --dry-run"]
-)
-def test_current_folder_that_was_deleted_is_named(tmp_path: Path, command: str) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    line = f"cd {gone} && rmdir {gone} && {sys.executable} -m promptls {command}"
-    done = run_in_shell(line, tmp_path, tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == (
-        f"promptls: the current folder '{gone}' was deleted; change to another folder."
     )
 
 

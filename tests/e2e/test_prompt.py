@@ -86,57 +86,6 @@ def test_question_in_another_language_finds_the_code(client: Client, message: st
     assert result["warnings"] == []
 
 
-def test_result_is_consistent(client: Client) -> None:
-    message = "how is the total of @shop/cart.py rounded? 😀 see @#Money.times"
-    result = client.build(message, budget={"tokens": 3000, "counter": "chars4"})
-    assert message in result["prompt"]
-    tokens = result["tokens"]
-    assert tokens["used"] == -(-len(result["prompt"]) // 4) <= tokens["budget"] == 3000
-    assert (tokens["counter"], tokens["exact"]) == ("chars4", False)
-    assert sum(tokens["sections"].values()) == tokens["used"]
-    assert [m["text"] for m in result["mentions"]] == ["@shop/cart.py", "@#Money.times"]
-    units = message.encode("utf-16-le")
-    for m in result["mentions"]:
-        start, end = m["range"]["start"], m["range"]["end"]
-        assert units[2 * start : 2 * end].decode("utf-16-le") == m["text"]
-        assert m["status"] == "included"
-        assert m["tokens"] > 0
-    assert result["items"][0]["path"] == "shop/cart.py"
-    assert result["items"][0]["origin"] == "mention"
-    for item in result["items"]:
-        assert item["path"] in result["prompt"]
-        assert item["form"] in ("full", "partial", "signature", "outline", "reference")
-        assert item["hash"]
-        assert item["version"] == "disk"
-        assert 0 <= item["score"] <= 1
-    assert result["index"]["complete"] == 1
-    assert "→" in result["trace"]["line"]
-    assert {s["name"] for s in result["trace"]["stages"]} >= {"mentions", "retrieval", "threshold", "dedup", "budget"}
-    assert result["intent"]["codebase"] is True
-
-
-@pytest.mark.parametrize("counter", ["chars4", "estimate", "auto"])
-@pytest.mark.parametrize("output", ["text", "messages"])
-@pytest.mark.parametrize("variant", ["baseline", "strict", "citation", "anti_prior"])
-def test_budget_is_never_exceeded(client: Client, counter: str, output: str, variant: str) -> None:
-    from promptls.prompt.tokens import counter as counter_of
-
-    for budget in (400, 700, 1500, 4000, 20000):
-        result = client.build(
-            "what do the stages of @big/engine.py do with pressure? @shop/ @#Cart",
-            budget={"tokens": budget, "counter": counter},
-            output=output,
-            variant=variant,
-        )
-        whole = result["prompt"] if output == "text" else "".join(m["content"] for m in result["messages"])
-        assert counter_of(counter).count(whole) <= result["tokens"]["used"] <= budget
-        assert len(result["mentions"]) == 3
-        assert all(
-            m["status"] in ("included", "partial", "omitted") and (m["status"] == "included" or m["reason"])
-            for m in result["mentions"]
-        )
-
-
 @pytest.mark.parametrize(
     ("mention", "kind", "status", "first", "last"),
     [
@@ -231,34 +180,6 @@ def test_small_talk_retrieves_nothing(client: Client) -> None:
 def test_questions_retrieve_their_code(client: Client, question: str, symbol: str) -> None:
     items = client.build(question, budget={"tokens": 2000})["items"]
     assert symbol in [name for i in items for name in (i.get("symbol"), *(j["symbol"] for j in i.get("joined", ())))]
-
-
-def test_citations_are_checked_against_the_shown_lines(client: Client) -> None:
-    built = client.build("what does stage_77 do? @big/engine.py", budget={"tokens": 2000, "counter": "chars4"})
-    item = next(item for item in built["items"] if item["path"] == "big/engine.py")
-    first, second = item["spans"][:2]
-    last, next_ = first["end"]["line"], second["start"]["line"] + 1  # counted from 1
-    terminal = {
-        "citation": "P0",
-        "uri": "promptls:terminal%20%282%29",
-        "range": {**first, "start": {"line": 0, "character": 0}},
-    }
-    answer = f"See big/engine.py:{last}, big/engine.py:{last}-{next_}, big/engine.py:{next_} and terminal (2):1."
-    params = {"answer": answer, "items": [item, terminal]}
-    citations = client.request("promptls/verifyCitations", params)["citations"]
-    assert [c["status"] for c in citations] == ["ok", "not shown", "ok", "ok"]
-
-
-def test_complete_mention(client: Client) -> None:
-    done = client.request("promptls/completeMention", {"text": "😀 see @car", "offset": 11})
-    assert done["replace"] == {"start": 7, "end": 11}
-    assert done["items"][0]["insertText"] == "@shop/cart.py"
-    assert done["items"][0]["tokens"] > 0
-    labels = [
-        i["label"]
-        for i in client.request("promptls/completeMention", {"text": "@", "offset": 1, "limit": 1000})["items"]
-    ]
-    assert not any("generated.py" in label for label in labels)
 
 
 def test_search_filters_by_path_and_kind(client: Client) -> None:

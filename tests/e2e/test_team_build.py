@@ -161,15 +161,6 @@ def test_secrets_and_ignored_files_are_not_in_the_index(
     assert not search(reader, "ghp_0123456789abcdefghijABCDEFGHIJ012345") and not search(reader, "hunter2hunter2")
 
 
-def test_unreachable_repository_does_not_stop_the_others(tmp_path: Path, repositories: dict[str, Path]) -> None:
-    repositories["acme/gone"] = tmp_path / "gone.git"
-    config = read(write_config(tmp_path / "team.toml", f"{tmp_path}/index", repositories))
-    report = build(config, cache(tmp_path))
-    assert len(report.repositories) == 2
-    (problem,) = report.problems
-    assert problem.startswith("Cannot fetch acme/gone: ") and problem.endswith(".")
-
-
 def test_build_on_s3(tmp_path: Path, repositories: dict[str, Path]) -> None:
     with s3_server() as port:
         config = read(write_config(tmp_path / "team.toml", f"s3://{BUCKET}/team", repositories, s3_options(port)))

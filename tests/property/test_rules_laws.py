@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +9,6 @@ from promptls.knowledge.rule_files import (
     CONVENTIONS,
     RuleLocation,
     check_applicability,
-    collect_rules,
     split_sections,
     split_text,
 )
@@ -24,7 +20,6 @@ from promptls.knowledge.rule_filters import (
     parse_front_matter,
 )
 from promptls.model import Root
-from workspaces import context_of, snapshot_of
 
 HEAD_PIECES = [
     "---", "\n", "\n", "\n", "---\n", "globs", "alwaysApply", "path_filters", "include", "priority", ":", ": ", " ", "  ", "- ",
@@ -94,38 +89,3 @@ def test_sections_preserve_text_and_order(text: str) -> None:
     assert " ".join(section.text for section in sections).split() == text.split()
     assert all(section.text.strip() for section in sections)
     assert len(messages) <= text.count("@")
-
-
-FOLDERS = ["", "a", "a/b", "a/b/c", "d", "d/e"]
-
-
-@given(
-    st.lists(st.sampled_from(FOLDERS), unique=True),
-    st.lists(st.sampled_from(FOLDERS), unique=True, min_size=1),
-    st.sets(st.sampled_from(FOLDERS)),
-)
-@settings(max_examples=60, deadline=None)
-def test_rules_of_a_file_come_from_its_folders_nearest_first(
-    ruled: list[str], active: list[str], unsaved: set[str]
-) -> None:
-    def file(folder: str, name: str) -> str:
-        return f"{folder}/{name}" if folder else name
-
-    with tempfile.TemporaryDirectory() as place:
-        top = Path(place)
-        texts = {file(folder, "AGENTS.md"): f"Rule of <{folder}>." for folder in ruled}
-        texts |= {file(folder, "x.py"): "x = 1" for folder in FOLDERS}
-        buffers = {
-            name: text for name, text in texts.items() if name.rpartition("/")[0] in unsaved and "AGENTS" in name
-        }
-        tree = "\n".join(f"-- {name} --\n{text}" for name, text in texts.items() if name not in buffers)
-        snapshot = snapshot_of(tree, top, unsaved=buffers)
-        base = snapshot.roots[0].path
-        rules = collect_rules(context_of(snapshot).sources, [f"{base}/{file(folder, 'x.py')}" for folder in active])
-    above = {f for p in active for f in ruled if not f or p == f or p.startswith(f + "/")}
-    got = [note.text[9:-2] for note in rules.entries]
-    assert sorted(got) == sorted(above)
-    assert [rule.reason for rule in rules.active] == [f"folder {f}" if f else "always" for f in got]
-    first = [f for f in got if f and (active[0] == f or active[0].startswith(f + "/"))]
-    assert got[: len(first)] == first == sorted(first, key=len, reverse=True)
-    assert "" not in got or got[-1] == ""

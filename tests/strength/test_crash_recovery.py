@@ -10,15 +10,12 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from conftest import make_shop
 from faultkit import (
     Sandbox,
     closing_servers,
@@ -30,7 +27,7 @@ from faultkit import (
     wait_until_ready,
 )
 from lsp import Client
-from processes import alive, children, deliver_interrupts, until
+from processes import alive, children, until
 from tally import Tries
 
 SEED = 20
@@ -246,27 +243,3 @@ def test_killed_while_writing_anchors(sandbox: Sandbox, effort: float, tries: Tr
         assert lines[target["range"]["start"]["line"] : target["range"]["end"]["line"]] == anchored
     kill(client)
     cart.write_text(before)
-
-
-@pytest.mark.parametrize("delay_s", [0.1, 0.2, 0.4, 0.8])
-def test_interrupt_at_any_moment_is_silent(tmp_path: Path, delay_s: float) -> None:
-    root = make_shop(tmp_path / "shop")
-    environment = {**os.environ, "HOME": str(tmp_path), "PROMPTLS_CACHE": str(tmp_path / "cache")}
-    status, stderr, is_ready = 0, b"", False
-    while not is_ready and delay_s < 30:  # on a busy machine, the interpreter may need longer
-        with subprocess.Popen(
-            [sys.executable, "-m", "promptls", "prompt", "-"],
-            cwd=root,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            preexec_fn=deliver_interrupts,
-        ) as process:
-            time.sleep(delay_s)
-            os.killpg(process.pid, signal.SIGINT)
-            _, stderr = process.communicate(timeout=60)
-        status, delay_s = process.returncode, 2 * delay_s
-        is_ready = status != -signal.SIGINT and not stderr.startswith(b"Fatal Python error: init")
-    assert (status, stderr) == (130, b"")
