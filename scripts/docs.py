@@ -155,7 +155,6 @@ BLOCKS = {
     "speed-short": short_speed_table,
     "efficiency": lambda: quality_table("efficiency"),
     "reliability": lambda: quality_table("reliability"),
-    "agents": lambda: quality_table("agents"),
     "agents-speed": lambda: quality_table("agents_speed"),
     "ablation": lambda: quality_table("ablation"),
     "profiles": profiles_table,

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from lsp import Client
 from tally import Tally, Tries
+from trees import files_of
 
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # each of some thousand processes would compile all modules
     sys.dont_write_bytecode = False
@@ -171,16 +172,9 @@ def never_index_this(): pass
 def write_tree(root: Path, text: str) -> Path:
     """Write files from one string; a line "-- path --" starts a file."""
     root.mkdir(parents=True, exist_ok=True)
-    file: Path | None = None
-    lines: list[str] = []
-    for line in [*text.strip("\n").split("\n"), "-- end --"]:
-        if line.startswith("-- ") and line.endswith(" --"):
-            if file is not None:
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text("".join(f"{x}\n" for x in lines), encoding="utf-8")
-            file, lines = root / line[3:-3], []
-        else:
-            lines.append(line)
+    for name, content in files_of(text).items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(content, encoding="utf-8")
     return root
 
 

@@ -13,8 +13,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,6 @@ class Client:
         self.responses: dict[Any, list[Json]] = {}
         self.notifications: list[Json] = []
         self.server_requests: list[Json] = []
-        self.watching = True
         self.ended = False
         self.configuration: Any = None
         self.results_by_method: dict[str, Any] = {}  # results for requests from the server, by method
@@ -65,6 +64,12 @@ class Client:
         self._writing = threading.Lock()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
 
     # ---- raw
 
@@ -287,3 +292,18 @@ class Client:
                 stream.close()
             except OSError:
                 pass  # buffered output cannot be written any more
+
+
+@contextmanager
+def indexed_client(cache: Path, *roots: Path, env: dict[str, str] | None = None, **options: Any) -> Iterator[Client]:
+    """Start a server whose index is complete; kill it at the end of the block."""
+    with Client(cache, env) as client:
+        client.initialize(*roots, **options)
+        client.wait_indexed()
+        yield client
+
+
+Start = Callable[..., Client]
+"""Type of the fixture `start`."""
+Visit = Callable[[Path], Client]
+"""Type of the fixture `visit`."""

@@ -87,23 +87,12 @@ def _symbols(text: str, lines: tuple[str, ...]) -> list[Symbol]:
 LINES = st.lists(
     st.sampled_from(
         [
-            "",
-            "def f():",
-            "    x = (",
-            "        1,",
-            "    )",
-            "\treturn x",
-            "}",
-            "class A:",
-            "# comment",
-            "# licence",
-            ".. versionadded:: 1",
-            '    """doc"""',
-            "é 中",
+            "", "def f():", "    x = (", "        1,", "    )", "\treturn x", "}", "class A:", "# comment",
+            "# licence", ".. versionadded:: 1", '    """doc"""', "é 中",
         ]
     ),
     max_size=40,
-)
+)  # fmt: skip
 
 
 @st.composite

@@ -13,9 +13,9 @@ from pathlib import Path
 import lancedb  # noqa: F401 (in full, before another test of the process imports it with stubs)
 import pytest
 
+from conftest import write_tree
 from promptls.extensions.team.team_config import TeamConfig, read_config
 from trees import git as run_git
-from workspaces import files_of
 
 PACKAGES = ("ray", "lance", "moto", "flask_cors", "boto3")
 """Import names that the tests of writing need."""
@@ -79,12 +79,9 @@ def git(folder: Path, *arguments: str) -> str:
 
 def commit_tree(folder: Path, tree: str) -> str:
     """Write files into a repository, which is created if necessary, and commit them; return the commit."""
-    folder.mkdir(parents=True, exist_ok=True)
+    write_tree(folder, tree)
     if not (folder / ".git").exists():
         git(folder, "init", "--quiet", "--initial-branch", "main")
-    for name, text in files_of(tree).items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
     git(folder, "add", "--force", "--all")
     git(folder, "commit", "--quiet", "--message", "change")
     return git(folder, "rev-parse", "HEAD")

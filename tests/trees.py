@@ -15,6 +15,19 @@ from pathlib import Path
 import pytest
 
 
+def files_of(text: str) -> dict[str, str]:
+    """Return the text of each file in a workspace string, by path."""
+    files: dict[str, str] = {}
+    name = ""
+    for line in text.strip("\n").split("\n"):
+        if line.startswith("-- ") and line.endswith(" --"):
+            name = line[3:-3]
+            files[name] = ""
+        elif name:
+            files[name] += line + "\n"
+    return files
+
+
 def plant(root: Path, text: str) -> str:
     """Create the tree below `root` and return the path of the root with forward slashes."""
     root.mkdir(parents=True, exist_ok=True)

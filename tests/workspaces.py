@@ -34,19 +34,7 @@ from promptls.mentions.context import ClientContext, ResolveContext
 from promptls.model import FileEntry, Outline, Root, Span, encode_outline
 from promptls.util.hashing import content_hash
 from promptls.util.mappings import PersistentMap
-
-
-def files_of(text: str) -> dict[str, str]:
-    """Return the text of each file in a workspace string, by path."""
-    files: dict[str, str] = {}
-    name = ""
-    for line in text.strip("\n").split("\n"):
-        if line.startswith("-- ") and line.endswith(" --"):
-            name = line[3:-3]
-            files[name] = ""
-        elif name:
-            files[name] += line + "\n"
-    return files
+from trees import files_of
 
 
 def snapshot_of(text: str, top: Path, roots: Iterable[str] = (), unsaved: Mapping[str, str] | None = None) -> Snapshot:

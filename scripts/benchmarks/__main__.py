@@ -15,11 +15,17 @@ def main() -> None:
         "what",
         nargs="?",
         default=str(Path(os.__file__).parent),
-        help="a folder, or one of: agents, completion, growth, report",
+        help="a folder, or one of: agents, report",
     )
     parser.add_argument("folder", nargs="?", type=Path, help="agents: the workspace (default: the standard library)")
     parser.add_argument("--write", action="store_true", help="agents: store the figures for the documentation")
-    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="report: measure only these workspaces")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="report: measure only these workspaces, or completion, growth",
+    )
     parser.add_argument(
         "--kept",
         type=Path,
@@ -37,14 +43,6 @@ def main() -> None:
         print(agents.table(figures))
         if options.write:
             agents.write(figures)
-    elif options.what == "completion":
-        from benchmarks import completion
-
-        print(completion.table())
-    elif options.what == "growth":
-        from benchmarks import growth
-
-        print(growth.table(growth.measure()))
     elif options.what == "report":
         from benchmarks import report
 

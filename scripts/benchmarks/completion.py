@@ -93,12 +93,3 @@ def measure() -> dict[str, tuple[int, float, float]]:
         what: (len(every), statistics.median(every), sorted(every)[int(0.95 * len(every))])
         for what, every in times.items()
     }
-
-
-def table() -> str:
-    """Return the figures as a Markdown table."""
-    rows = [
-        f"| {what} | {count:,} | {1000 * middle:.1f} | {1000 * high:.1f} |"
-        for what, (count, middle, high) in measure().items()
-    ]
-    return "\n".join(["| typed | keystrokes | p50 ms | p95 ms |", "| --- | --- | --- | --- |", *rows])

@@ -6,7 +6,7 @@ All baselines read the files that promptls indexes, so that differences are thos
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from evaluation._answers import lines
 from msgspec import Struct
@@ -30,9 +30,6 @@ class Document(Struct, frozen=True):
     text: str
     name: str = ""  # of the definition
     owner: str = ""  # qualified name of the class around it
-
-
-DocumentSource = Callable[[Snapshot], "Iterator[Document]"]
 
 
 def windows(snapshot: Snapshot) -> Iterator[Document]:

@@ -1,8 +1,8 @@
 """Coverage against the tokens of the context, for thresholds of relevance and for filled budgets.
 
-`scripts/evaluate efficiency [--questions FILE … --trees FOLDER] [--shipped] [--thresholds P,…] [--write]` builds the
+`scripts/evaluate efficiency [--questions FILE … --trees FOLDER] [--write]` builds the
 prompts of the development questions with a budget of 8,000 tokens (characters / 4) and each threshold, and with smaller budgets that
-are filled.  Each package is ranked with weights that were fitted without it, unless `--shipped` is given.
+are filled.  Each package is ranked with weights that were fitted without it.
 
 Columns: coverage and hit as in the table of `scripts/evaluate`; mean tokens of the context; share of the context that lies
 in a needed region, and in a file with one; mean tokens of the rest of the prompt, without the question.
@@ -37,8 +37,6 @@ def main(arguments: list[str]) -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(prog="scripts/evaluate efficiency")
     corpora.add_options(parser)
-    parser.add_argument("--shipped", action="store_true")
-    parser.add_argument("--thresholds", type=lambda text: tuple(map(float, text.split(","))), default=THRESHOLDS)
     parser.add_argument("--write", action="store_true", help="write the table for the documentation")
     options = parser.parse_args(arguments)
     held_out = corpora.held_out_weights()
@@ -46,11 +44,9 @@ def main(arguments: list[str]) -> int:
     rows: list[dict[str, Row]] = []
     for tree, asked in corpora.read_questions(options):
         with engine_of(tree) as (engine, root):
-            strategy = RetrievalStrategy(
-                weights=None if options.shipped else held_out[corpora.project(asked[0].corpus)]
-            )
+            strategy = RetrievalStrategy(weights=held_out[corpora.project(asked[0].corpus)])
             engine.services = structs.replace(engine.services, strategy=strategy)
-            rows += [dict(measured(engine, root, q, options.thresholds)) for q in asked]
+            rows += [dict(measured(engine, root, q)) for q in asked]
         questions += asked
     made = "\n\n".join(
         f"{group}\n\n{table([rows[i] for i in members])}"
@@ -64,12 +60,10 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def measured(
-    engine: Engine, root: str, question: corpora.Question, thresholds: Sequence[float]
-) -> Iterator[tuple[str, Row]]:
+def measured(engine: Engine, root: str, question: corpora.Question) -> Iterator[tuple[str, Row]]:
     """Yield the measures of a question by setting: "p ≥ 0.02" or "3000 filled"."""
     settings = engine.settings
-    for threshold in thresholds:
+    for threshold in THRESHOLDS:
         engine.settings = structs.replace(settings, retrieval=structs.replace(settings.retrieval, threshold=threshold))
         yield f"p ≥ {threshold:g}", _measure(engine, root, question, BUDGET, "relevant")
     engine.settings = settings

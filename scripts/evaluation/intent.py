@@ -10,7 +10,6 @@ another topic.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -96,36 +95,6 @@ def gap(verdicts: Sequence[tuple[float, bool]]) -> float:
     return total / max(1, len(verdicts))
 
 
-def milliseconds(rows: Sequence[Question], rounds: int = 5) -> list[float]:
-    """Return the sorted times in milliseconds; the first round warms up."""
-    taken = []
-    for turn in range(rounds + 1):
-        for row in rows:
-            start = time.perf_counter()
-            detect_intent(row["text"], row["text"])
-            if turn:
-                taken.append((time.perf_counter() - start) * 1000)
-    return sorted(taken)
-
-
-def mistakes(rows: Sequence[Question]) -> None:
-    """Print the differences from the labels."""
-    for row in rows:
-        intent = detect_intent(row["text"], row["text"])
-        for name, wanted, given in _compared(row, intent):
-            if wanted != given:
-                print(f"{row['id']} {name:10} expected {wanted} actual {given}: {row['text'][:90]!r}")
-
-
-def _compared(row: Question, intent: Intent) -> list[tuple[str, Any, Any]]:
-    return [
-        ("codebase", row["codebase"], intent.about_codebase),
-        ("action", row["action"], intent.action),
-        ("types", sorted(row["types"]), sorted(intent.types)),
-        ("categories", sorted(row["categories"]), sorted(likely_categories(intent))),
-    ]
-
-
 def taken_for_errors(words: Iterable[str]) -> list[str]:
     """Return the correctly spelled words that are mistaken for a misspelled keyword."""
     plain = [w for w in words if w.isascii() and w.isalpha() and w.islower() and w not in STOP_WORDS]
@@ -135,25 +104,12 @@ def taken_for_errors(words: Iterable[str]) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the figures.
-
-    `--mistakes` lists the errors of the tuning half; errors of the held-out half are never listed. `--ordinary FILE`
-    prints the words of a list that belong into ordinary.txt.
-    """
+    """Print the figures; with `--ordinary FILE`, the words of a list that belong into ordinary.txt."""
     if "--ordinary" in arguments:
         listed = Path(arguments[arguments.index("--ordinary") + 1]).read_text("utf-8").split()
         print(" ".join(taken_for_errors(listed)))
         return 0
-    if "--mistakes" in arguments:
-        mistakes(questions("tune"))
     for split in ("tune", "held"):
-        rows = questions(split)
-        print(
-            split,
-            " ".join(
-                f"{k} {v:.3f}" if isinstance(v, float) else f"{k} {v}" for k, v in figures(rows)._asdict().items()
-            ),
-        )
-    taken = milliseconds(questions("tune") + questions("held"))
-    print(f"ms p50 {taken[len(taken) // 2]:.3f} p99 {taken[len(taken) * 99 // 100]:.3f} max {taken[-1]:.3f}")
+        shown = figures(questions(split))._asdict().items()
+        print(split, " ".join(f"{k} {v:.3f}" if isinstance(v, float) else f"{k} {v}" for k, v in shown))
     return 0

@@ -1,6 +1,6 @@
 """Coverage of the needed code by prompts for questions in other human languages, next to the same questions in English.
 
-`scripts/evaluate languages [--corpora FOLDER] [--packages developed|held-out]` builds the prompts of the questions of
+`scripts/evaluate languages [--corpora FOLDER]` builds the prompts of the questions of
 data/translated.jsonl and of their English originals at 8,000 tokens, which are filled. The glossary was developed on
 half of the packages; the other half is held out. Each package is ranked with weights that were fitted without it.
 """
@@ -50,15 +50,11 @@ def main(arguments: list[str]) -> int:
     """Print one table per group of packages."""
     parser = argparse.ArgumentParser(prog="scripts/evaluate languages")
     parser.add_argument("--corpora", type=Path, default=corpora.FOLDER)
-    parser.add_argument("--packages", choices=("developed", "held-out"))
-    parser.add_argument("--each", action="store_true", help="print each question")
     options = parser.parse_args(arguments)
     originals = {q.id: q for q in corpora.questions()}
     weights = corpora.held_out_weights()
     lines = (corpora.DATA / "translated.jsonl").read_bytes().splitlines()
     wanted = [msgspec.json.decode(line, type=Translated) for line in lines]
-    if options.packages:
-        wanted = [t for t in wanted if t.held_out == (options.packages == "held-out")]
     rows: list[Row] = []
     for name in dict.fromkeys(originals[t.id].corpus for t in wanted):
         with engine_of(corpora.tree(name, options.corpora)) as (engine, root):
@@ -68,9 +64,6 @@ def main(arguments: list[str]) -> int:
                 english, _ = _measure(engine, root, question, question.question)
                 other, seconds = _measure(engine, root, question, translated.question)
                 rows.append(Row(translated, english, other, seconds))
-                if options.each:
-                    row = rows[-1]
-                    print(f"{translated.id} {translated.language} {row.english[0]:.2f} {row.other[0]:.2f}", flush=True)
     print(table(rows))
     return 0
 

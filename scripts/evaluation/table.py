@@ -86,7 +86,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--systems", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--every", type=int, default=1, metavar="N", help="measure every Nth question of each set")
     parser.add_argument("--typing-errors", type=int, default=0, metavar="N", help="misspell N words of each question")
-    parser.add_argument("--json", type=Path, help="file for the measures of each question")
     parser.add_argument("--write", action="store_true", help="write the table for the documentation")
     options = parser.parse_args(arguments)
     reasons = [reason for name in options.systems if (reason := baselines.missing(name))]
@@ -106,8 +105,6 @@ def main(arguments: list[str]) -> int:
     print(made := f"{table(measured)}\n\n{caption(options.every, done, len(jobs), reasons)}")
     if options.write:
         (corpora.DATA / "quality.md").write_text(made + "\n")
-    if options.json:
-        options.json.write_bytes(msgspec.json.encode(measured))
     return 0
 
 

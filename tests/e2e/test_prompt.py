@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from conftest import SHOP, git, write_tree
-from lsp import Client, Json, ResponseError
-
-EXTRA = """
--- big/engine.py --
-"""
+from lsp import Client, Json, ResponseError, indexed_client
 
 
 def big_module() -> str:
@@ -46,11 +41,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def client(root: Path) -> Iterator[Client]:
-    client = Client(root.parent / "cache")
-    client.initialize(root)
-    client.wait_indexed()
-    yield client
-    client.kill()
+    with indexed_client(root.parent / "cache", root) as client:
+        yield client
 
 
 def outcome(client: Client, message: str, **params: object) -> Json:
@@ -77,23 +69,11 @@ def test_file_over_the_size_limit(client: Client, root: Path) -> None:
     assert symbol["mentions"][0]["status"] == "included"
 
 
-def test_warning_about_a_guessed_encoding(client: Client) -> None:
-    result = client.build("explain @rus.py", sections={"retrieval": False})
-    assert "# чтение файла" in result["prompt"]
-    assert result["warnings"] == ["rus.py is not UTF-8 and was read as cp1251, which is a guess; save it as UTF-8."]
-
-
 @pytest.mark.parametrize(
     ("message", "language"),
     [
         ("打折之后的价格在哪里计算？", "zh"),
-        ("割引後の価格はどこで計算されますか？", "ja"),
-        ("할인 후 가격은 어디에서 계산되나요?", "ko"),
-        ("Где вычисляется цена со скидкой?", "ru"),
         ("¿Dónde se calcula el precio después del descuento?", "es"),
-        ("Onde o preço com desconto é calculado?", "pt"),
-        ("Où le prix après remise est-il calculé ?", "fr"),
-        ("Wo wird der Preis nach dem Rabatt berechnet?", "de"),
     ],
 )
 def test_question_in_another_language_finds_the_code(client: Client, message: str, language: str) -> None:
@@ -106,83 +86,18 @@ def test_question_in_another_language_finds_the_code(client: Client, message: st
     assert result["warnings"] == []
 
 
-def test_warning_about_a_question_that_cannot_be_translated(client: Client) -> None:
-    result = client.build("Где шмыгают глокие куздры, будланувшие бокра?")
-    assert result["warnings"] == [
-        "Only 1 of 6 words of this Russian question could be translated; ask in English or mention files."
-    ]
-
-
-def test_result_is_consistent(client: Client) -> None:
-    message = "how is the total of @shop/cart.py rounded? 😀 see @#Money.times"
-    result = client.build(message, budget={"tokens": 3000, "counter": "chars4"})
-    assert message in result["prompt"]
-    tokens = result["tokens"]
-    assert tokens["used"] == -(-len(result["prompt"]) // 4) <= tokens["budget"] == 3000
-    assert (tokens["counter"], tokens["exact"]) == ("chars4", False)
-    assert sum(tokens["sections"].values()) == tokens["used"]
-    assert [m["text"] for m in result["mentions"]] == ["@shop/cart.py", "@#Money.times"]
-    units = message.encode("utf-16-le")
-    for m in result["mentions"]:
-        start, end = m["range"]["start"], m["range"]["end"]
-        assert units[2 * start : 2 * end].decode("utf-16-le") == m["text"]
-        assert m["status"] == "included"
-        assert m["tokens"] > 0
-    assert result["items"][0]["path"] == "shop/cart.py"
-    assert result["items"][0]["origin"] == "mention"
-    for item in result["items"]:
-        assert item["path"] in result["prompt"]
-        assert item["form"] in ("full", "partial", "signature", "outline", "reference")
-        assert item["hash"]
-        assert item["version"] == "disk"
-        assert 0 <= item["score"] <= 1
-    assert result["index"]["complete"] == 1
-    assert "→" in result["trace"]["line"]
-    assert {s["name"] for s in result["trace"]["stages"]} >= {"mentions", "retrieval", "threshold", "dedup", "budget"}
-    assert result["intent"]["codebase"] is True
-
-
-@pytest.mark.parametrize("counter", ["chars4", "estimate", "auto"])
-@pytest.mark.parametrize("output", ["text", "messages"])
-@pytest.mark.parametrize("variant", ["baseline", "strict", "citation", "anti_prior"])
-def test_budget_is_never_exceeded(client: Client, counter: str, output: str, variant: str) -> None:
-    from promptls.prompt.tokens import counter as counter_of
-
-    for budget in (400, 700, 1500, 4000, 20000):
-        result = client.build(
-            "what do the stages of @big/engine.py do with pressure? @shop/ @#Cart",
-            budget={"tokens": budget, "counter": counter},
-            output=output,
-            variant=variant,
-        )
-        whole = result["prompt"] if output == "text" else "".join(m["content"] for m in result["messages"])
-        assert counter_of(counter).count(whole) <= result["tokens"]["used"] <= budget
-        assert len(result["mentions"]) == 3
-        assert all(
-            m["status"] in ("included", "partial", "omitted") and (m["status"] == "included" or m["reason"])
-            for m in result["mentions"]
-        )
-
-
 @pytest.mark.parametrize(
     ("mention", "kind", "status", "first", "last"),
     [
         ("@shop/cart.py", "file", "included", 1, 26),
         ("@cart.py", "file", "included", 1, 26),
         ("@shop/cart.py:14-16", "file", "included", 14, 16),
-        ("@shop/cart.py:16-14", "file", "included", 14, 16),
         ("@shop/cart.py:14", "file", "included", 14, 14),
         ("@shop/cart.py:22-", "file", "included", 22, 26),
-        ("@shop/cart.py:22-999", "file", "included", 22, 26),
-        ("@shop/cart.py#L14", "file", "included", 14, 14),
         ("@shop/cart.py#L14-L16", "file", "included", 14, 16),
-        ("@shop/cart.py#L14-16", "file", "included", 14, 16),
-        ("@shop/cart.py#L14:16", "file", "included", 14, 16),
         ('@"with space.py"', "file", "included", 1, 1),
-        ("@with\\ space.py", "file", "included", 1, 1),
         ("@#apply_discount", "symbol", "included", 24, 26),
         ("@#Cart.total", "symbol", "included", 16, 21),
-        ("@#Cart::total", "symbol", "included", 16, 21),
         ("@shop/cart.py#Cart.add", "symbol", "included", 12, 14),
     ],
 )
@@ -220,19 +135,6 @@ def test_excluded_mentions_give_the_reason(client: Client, mention: str, status:
     assert message in str(found)
 
 
-def test_unreadable_file_is_reported(client: Client, root: Path) -> None:
-    if os.geteuid() == 0:
-        pytest.skip("root reads everything")
-    file = root / "locked.py"
-    file.write_text("LOCKED = 1\n")
-    file.chmod(0)
-    assert outcome(client, "@locked.py")["status"] == "omitted"
-
-
-def test_mentioned_minified_file_is_included(client: Client) -> None:
-    assert outcome(client, "@app.min.js")["status"] in ("included", "partial")
-
-
 def test_large_file_is_reduced(client: Client) -> None:
     result = client.build(
         "what does stage_77 do? @big/engine.py", budget={"tokens": 2000, "counter": "chars4", "fill": "full"}
@@ -243,23 +145,6 @@ def test_large_file_is_reduced(client: Client) -> None:
     assert result["wasTruncated"] is True
     over = [omitted for omitted in result["omitted"] if omitted["reason"] == "over the budget"]
     assert result["droppedCount"] >= len(over) > 0
-
-
-def test_mention_that_is_partly_shown_counts_as_truncated(client: Client) -> None:
-    for message, status, was_truncated in (
-        ("explain @big/engine.py", "partial", True),
-        ("explain @big/engine.py:1-3", "included", False),
-    ):
-        result = client.build(message, budget={"tokens": 2000, "counter": "chars4"}, sections={"retrieval": False})
-        assert result["mentions"][0]["status"] == status
-        assert (result["wasTruncated"], result["droppedCount"]) == (was_truncated, 0)
-
-
-def test_folder_mention_includes_its_files(client: Client) -> None:
-    result = client.build("what is in @shop/ ?", sections={"retrieval": False})
-    assert result["mentions"][0]["status"] == "included"
-    assert "cart.py" in result["prompt"]
-    assert "money.py" in result["prompt"]
 
 
 def test_selection_and_active_document(client: Client, root: Path) -> None:
@@ -274,14 +159,6 @@ def test_selection_and_active_document(client: Client, root: Path) -> None:
         == "included"
     )
     assert outcome(client, "explain @selection")["status"] in ("unresolved", "omitted")
-
-
-def test_selection_of_deleted_lines_is_a_warning(client: Client, root: Path) -> None:
-    uri = (root / "shop/cart.py").as_uri()
-    selected = {"uri": uri, "range": {"start": {"line": 48, "character": 0}, "end": {"line": 50, "character": 0}}}
-    result = client.build("is this right?", context={"selection": selected}, sections={"retrieval": False})
-    assert result["items"] == []
-    assert "The selected lines shop/cart.py:49-50 are no longer in the file; select them again." in result["warnings"]
 
 
 def test_small_talk_retrieves_nothing(client: Client) -> None:
@@ -305,59 +182,6 @@ def test_questions_retrieve_their_code(client: Client, question: str, symbol: st
     assert symbol in [name for i in items for name in (i.get("symbol"), *(j["symbol"] for j in i.get("joined", ())))]
 
 
-def test_documentation_is_retrieved(client: Client) -> None:
-    assert "within fourteen days" in client.build("when is a refund paid out?", budget={"tokens": 2000})["prompt"]
-
-
-def test_content_cannot_leave_its_fence(client: Client) -> None:
-    one = client.build("@evil.py")["prompt"]
-    boundary = one.split('path="evil.py"')[0].rsplit("<context-", 1)[1].split()[0]
-    assert one.count(f"</context-{boundary}>") == one.count(f"<context-{boundary} ")
-    assert "\u202e" not in one
-    assert "\u200b" not in one
-    assert "U+202E" in one
-
-
-def test_resolve_mentions_agrees_with_build_prompt(client: Client) -> None:
-    message = "@cart.py @#Money.times @nothing.py @shop/"
-    dry = client.request("promptls/resolveMentions", {"message": message})
-    wet = client.build(message)
-    assert [(m["text"], m["status"], m["targets"]) for m in dry["mentions"]] == [
-        (m["text"], m["status"], m["targets"]) for m in wet["mentions"]
-    ]
-    assert dry["tokens"] == sum(m["tokens"] for m in dry["mentions"]) > 0
-    twice = client.request("promptls/resolveMentions", {"message": "@shop/cart.py and @shop/cart.py:14-16 and @#Cart"})
-    assert [m["tokens"] for m in twice["mentions"]] == [twice["tokens"]] * 3  # one block for all of them
-
-
-def test_citations_are_checked_against_the_shown_lines(client: Client) -> None:
-    built = client.build("what does stage_77 do? @big/engine.py", budget={"tokens": 2000, "counter": "chars4"})
-    item = next(item for item in built["items"] if item["path"] == "big/engine.py")
-    first, second = item["spans"][:2]
-    last, next_ = first["end"]["line"], second["start"]["line"] + 1  # counted from 1
-    terminal = {
-        "citation": "P0",
-        "uri": "promptls:terminal%20%282%29",
-        "range": {**first, "start": {"line": 0, "character": 0}},
-    }
-    answer = f"See big/engine.py:{last}, big/engine.py:{last}-{next_}, big/engine.py:{next_} and terminal (2):1."
-    params = {"answer": answer, "items": [item, terminal]}
-    citations = client.request("promptls/verifyCitations", params)["citations"]
-    assert [c["status"] for c in citations] == ["ok", "not shown", "ok", "ok"]
-
-
-def test_complete_mention(client: Client) -> None:
-    done = client.request("promptls/completeMention", {"text": "😀 see @car", "offset": 11})
-    assert done["replace"] == {"start": 7, "end": 11}
-    assert done["items"][0]["insertText"] == "@shop/cart.py"
-    assert done["items"][0]["tokens"] > 0
-    labels = [
-        i["label"]
-        for i in client.request("promptls/completeMention", {"text": "@", "offset": 1, "limit": 1000})["items"]
-    ]
-    assert not any("generated.py" in label for label in labels)
-
-
 def test_search_filters_by_path_and_kind(client: Client) -> None:
     hits = client.request("promptls/search", {"query": "amount of money", "paths": ["other/"]})["hits"]
     assert {h["path"] for h in hits} == {"other/money.py"}
@@ -371,12 +195,6 @@ def test_unresolved_mentions_are_named_in_one_line(client: Client) -> None:
     assert result["prompt"].split("\n").count(line) == 1
     assert result["prompt"].index(line) > result["prompt"].rindex("</context-")
     assert "could not be resolved" not in client.build("what does @shop/cart.py do?")["prompt"]
-
-
-def test_at_most_ten_unresolved_mentions_are_named(client: Client) -> None:
-    prompt = client.build("compare " + " ".join(f"@vanished/file_{n}.py" for n in range(14)))["prompt"]
-    assert "resolved: @vanished/file_0.py, " in prompt
-    assert ", @vanished/file_9.py, 4 more." in prompt
 
 
 def test_messages_mark_the_prefix_that_the_next_question_shares(client: Client) -> None:
@@ -420,16 +238,3 @@ def test_a_prompt_ends_with_a_map_of_regions_that_it_does_not_show(client: Clien
     listed = {line.split()[3].partition(":")[0] for line in after.split("\n") if " function stage_" in line}
     assert listed
     assert not any(f"def {name}(" in result["prompt"] for name in listed)
-
-
-@pytest.mark.parametrize(
-    ("message", "params"),
-    [
-        ("@shop/cart.py:1-3", {"budget": {"tokens": 6000}, "sections": {"retrieval": False}}),
-        ("how does the pressure of stage 7 become its volume?", {"budget": {"tokens": 900}}),
-        ("how does the pressure of stage 7 become its volume?", {"budget": {"tokens": 6000}, "profile": "prompto"}),
-        ("thanks!", {"budget": {"tokens": 6000}}),
-    ],
-)
-def test_a_prompt_that_needs_no_map_has_none(client: Client, message: str, params: Json) -> None:
-    assert MAP not in client.build(message, **params)["prompt"]

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import re
-import shutil
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,7 +14,7 @@ import pytest
 
 from conftest import write_tree
 from lsp import Client, Json, ResponseError
-from onnxkit import write_cross_encoder, write_late_interaction, write_model
+from onnxkit import write_cross_encoder, write_late_interaction
 from processes import alive, children, command_of, until
 from promptls.index.workers.pool import WorkerChannel
 from promptls.index.workers.spawn import RERANKER_MODULE
@@ -177,64 +173,6 @@ def test_server_without_model_starts_no_process(start: Start) -> None:
     assert client.search(QUESTION)
     assert reranker_status(client) == {"model": "", "loaded": False, "problem": ""}
     assert not any(RERANKER_MODULE in command_of(pid) for pid in children(client.process.pid))
-
-
-def test_command_line_waits_for_the_model(tmp_path: Path) -> None:
-    root = write_tree(tmp_path / "work", WORKSPACE)
-    config = tmp_path / "config" / "promptls" / "config.toml"
-    config.parent.mkdir(parents=True)
-    config.write_text(f"[retrieval]\nreranker = '{write_late_interaction(tmp_path / 'model', WORDS)}'\n")
-    env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config"), "PROMPTLS_CACHE": str(tmp_path / "cache")}
-
-    def run(*arguments: str) -> str:
-        command = [sys.executable, "-m", "promptls", *arguments]
-        done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=120, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    found = json.loads(run("search", "--json", QUESTION))
-    assert "loaded" not in found["index"]["message"]
-    assert f"reranking model {tmp_path / 'model'}" in run("doctor")
-
-
-def damage(model: Path, how: str) -> None:
-    data = (model / "model.onnx").read_bytes()
-    if how == "missing":
-        shutil.rmtree(model)
-    elif how == "no graph":
-        (model / "model.onnx").unlink()
-    elif how == "text":
-        (model / "model.onnx").write_text("this is not a model")
-    elif how == "cut":
-        (model / "model.onnx").write_bytes(data[: len(data) // 2])
-    elif how == "no tokenizer":
-        (model / "tokenizer.json").unlink()
-    elif how == "embedding model":
-        write_model(model, 48)
-    else:
-        (model / "tokenizer_config.json").write_text("{}")
-
-
-@pytest.mark.parametrize("kind", list(RERANKERS))
-@pytest.mark.parametrize(
-    ("how", "words"),
-    [
-        ("missing", "does not exist"),
-        ("no graph", "cannot find model.onnx"),
-        ("text", "cannot load"),
-        ("cut", "cannot load"),
-        ("no tokenizer", "tokenizer.json"),
-        ("no length", "model_max_length"),
-        ("embedding model", "not a reranker"),
-    ],
-)
-def test_unusable_model_is_one_sentence(tmp_path: Path, kind: str, how: str, words: str) -> None:
-    model = RERANKERS[kind](tmp_path / "model", WORDS)
-    damage(model, how)
-    problem = load(str(model))
-    assert words in problem
-    assert "retrieval.reranker" in problem
-    assert "\n" not in problem
 
 
 def load(model: str) -> str:

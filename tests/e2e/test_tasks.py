@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import git, write_tree
-from lsp import Client, Json
+from lsp import Client, Json, indexed_client
 
 WORKSPACE = """
 -- src/store.py --
@@ -101,11 +101,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def client(root: Path) -> Iterator[Client]:
-    client = Client(root.parent / "cache")
-    client.initialize(root)
-    client.wait_indexed()
-    yield client
-    client.kill()
+    with indexed_client(root.parent / "cache", root) as client:
+        yield client
 
 
 PROMPTS = Path(__file__).parent / "prompts"
@@ -142,40 +139,6 @@ def places(result: Json) -> list[str]:
     return [f"{item['path']} {item.get('symbol', '')}".strip() for item in result["items"]]
 
 
-def test_review_has_the_changed_definitions_their_tests_and_callers(client: Client) -> None:
-    result = client.build("Review my change @diff")
-    prompt = result["prompt"]
-    assert "json.load(file) or {}" in prompt
-    assert "def read_all(self):" in prompt
-    assert "def test_written_values_are_read" in prompt
-    assert "def print_report(path):" in prompt
-    assert "Be kind" not in prompt
-    assert "def mix" not in prompt
-
-
-def test_long_changed_function_leaves_room_for_the_other_changes(client: Client, root: Path) -> None:
-    steps = [f"    value_{i} = {i}" for i in range(400)]
-    long_function = "\n".join(["def run():", *steps, "    return value_0", ""])
-    path = root / "src/steps.py"
-    path.write_text(long_function + "\n\ndef stop():\n" + "    wait()\n" * 8 + "    return 1\n")
-    git(root, "add", "src/steps.py")
-    git(root, "commit", "-qm", "steps")
-    changed = "\n".join(
-        line + "  # changed" if i % 20 == 5 else line for i, line in enumerate(long_function.split("\n"))
-    )
-    path.write_text(changed + "\n\ndef stop():\n" + "    wait()\n" * 8 + "    return 2\n")
-    client.files_changed(path)
-    client.wait_indexed()
-    prompt = client.build("Review my change @diff", budget={"tokens": 20_000})["prompt"]
-    path.unlink()
-    client.files_changed(path)
-    client.wait_indexed()
-    code = re.search(r'path="src/steps\.py" .*?\n</context', prompt, re.S)
-    assert code is not None
-    assert "value_5 = 5  # changed" in code[0] or "value_4 = 4  # changed" in code[0]
-    assert "def stop():" in code[0]
-
-
 def test_recipe_review_brings_the_working_diff_unless_something_is_mentioned(client: Client) -> None:
     assert "+            return json.load(file) or {}" in client.build("please", recipe="review")["prompt"]
     alone = client.build("", recipe="review")["prompt"]
@@ -196,14 +159,6 @@ def test_use_of_a_removed_function_is_shown(client: Client, root: Path) -> None:
     path.write_text(text)
     client.files_changed(path)
     client.wait_indexed()
-
-
-def test_tests_are_written_with_existing_tests_and_their_fixtures(client: Client) -> None:
-    for message in ("Write tests for @src/store.py", "write tests for `print_report`"):
-        prompt = client.build(message)["prompt"]
-        assert "def test_written_values_are_read" in prompt, message
-        assert "def empty_store(tmp_path):" in prompt, message
-        assert "def mix" not in prompt, message
 
 
 @pytest.mark.parametrize(
@@ -245,15 +200,3 @@ def test_new_feature_is_shown_where_a_similar_one_is_used_and_tested(client: Cli
     assert any(
         place.startswith("src/theme.py") for place in places(client.build("add a function that darkens a color"))
     )
-
-
-def test_question_in_a_script_that_the_workspace_does_not_have_is_answered_with_a_warning(client: Client) -> None:
-    result = client.build("كيف يتم مزج الألوان؟")
-    assert result["items"] == []
-    assert any("mention files or symbols" in warning for warning in result["warnings"])
-    assert places(client.build("كيف يتم مزج الألوان؟ @#mix")) == ["src/colors.py mix"]
-
-
-@pytest.mark.parametrize("question", ["颜色如何混合？", "¿Cómo se mezclan los colores?", "Как смешиваются цвета?"])
-def test_question_in_another_language_finds_the_code(client: Client, question: str) -> None:
-    assert "src/colors.py" in {place.split()[0] for place in places(client.build(question))}

@@ -127,23 +127,6 @@ def test_build_is_searchable_and_update_indexes_only_changed_repositories(
     assert search(reader, "value of a voucher")[0].symbol == "Cart.apply_voucher"
 
 
-def test_build_replaces_an_index_of_another_model(
-    tmp_path: Path, repositories: dict[str, Path], config: TeamConfig
-) -> None:
-    from promptls.extensions.team.schema import RepositoryState, repository_table, table_schema
-    from promptls.extensions.team.table import commit_build, publish, write_fragments
-    from promptls.index import StoreIdentity
-
-    other = StoreIdentity("another", 8, 1, 1)
-    row = repository_table(table_schema(other), RepositoryState("old", "/old", "0"))
-    commit_build(config.storage, other, write_fragments(config.storage, other, [row], is_new=True))
-    publish(config.storage)
-    with pytest.raises(TeamError, match="another model"):
-        update(config, cache(tmp_path))
-    assert not build(config, cache(tmp_path)).problems
-    assert search(opened(config), "value of a voucher")
-
-
 def test_only_unseen_chunks_are_embedded(tmp_path: Path, repositories: dict[str, Path], config: TeamConfig) -> None:
     build(config, cache(tmp_path))
     shop = repositories["acme/shop"]
@@ -179,15 +162,6 @@ def test_secrets_and_ignored_files_are_not_in_the_index(
     assert "redacted: " in content.text and "ghp_0123456789" not in content.text
     assert {".env", "build/out.py"}.isdisjoint(reader.handle(ListFiles("acme/shop")).names)  # type: ignore[union-attr]
     assert not search(reader, "ghp_0123456789abcdefghijABCDEFGHIJ012345") and not search(reader, "hunter2hunter2")
-
-
-def test_unreachable_repository_does_not_stop_the_others(tmp_path: Path, repositories: dict[str, Path]) -> None:
-    repositories["acme/gone"] = tmp_path / "gone.git"
-    config = read(write_config(tmp_path / "team.toml", f"{tmp_path}/index", repositories))
-    report = build(config, cache(tmp_path))
-    assert len(report.repositories) == 2
-    (problem,) = report.problems
-    assert problem.startswith("Cannot fetch acme/gone: ") and problem.endswith(".")
 
 
 def test_build_on_s3(tmp_path: Path, repositories: dict[str, Path]) -> None:

@@ -59,26 +59,6 @@ def test_anchor_refers_to_the_original_lines_or_reports_a_change(
         assert gone or twice or not any(map(str.strip, wanted)), "only repeated lines cannot be identified"
 
 
-@given(edited())
-def test_undo_restores_the_anchor(case: tuple[list[str], Span, list[str], list[int | None]]) -> None:
-    lines, span, after, _ = case
-    first = create_anchor(view(lines), span)
-    _, there = track(first, view(after))
-    state, back = track(there, view(lines))
-    if state in ("same", "moved"):
-        assert lines[back.span.start : back.span.end] == lines[span.start : span.end]
-
-
-@given(st.lists(LINE, min_size=1, max_size=20), st.lists(LINE, max_size=10), st.data())
-def test_lines_inserted_above_shift_the_anchor(lines: list[str], above: list[str], data: st.DataObject) -> None:
-    marked = [f"{line}  # {i}" for i, line in enumerate(lines)]
-    start = data.draw(st.integers(0, len(lines) - 1))
-    span = Span(start, data.draw(st.integers(start + 1, len(lines))))
-    state, now = track(create_anchor(view(marked), span), view(above + marked))
-    assert now.span == Span(span.start + len(above), span.end + len(above))
-    assert state == ("moved" if above else "same")
-
-
 def test_anchor_in_a_long_repetitive_text() -> None:
     records = [line for number in range(3_000) for line in ("  {", f'    "id": {number},', '    "new": false', "  },")]
     edited = [line if i % 50 else f"{line} " for i, line in enumerate(records) if i % 70]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -118,18 +117,6 @@ def test_any_updates_equal_a_fresh_index(steps: list[tuple[str, list[bytes] | se
     assert contents(index.reader()) == contents(fresh.reader())
 
 
-def test_reader_is_unchanged_while_rows_are_added() -> None:
-    index = ChunkIndex()
-    index.set_rows(build_rows([(b"first", ["a", "b"])], quantize(vector(b"\x01")[None])))
-    index.update_files([("x.py", "x.py", [], [b"first"])])
-    before = index.reader()
-    index.set_rows(build_rows((bytes([n]), ["a"]) for n in range(50)))
-    assert len(before) == 1
-    assert len(index.reader()) == 51
-    assert before.row_of(bytes([7])) == -1
-    assert before.document_frequency("a") == 1
-
-
 def test_row_is_complete_with_terms_and_vector_or_without_a_model() -> None:
     index = ChunkIndex()
     index.update_files([("x.py", "x.py", [], [b"1", b"2"])])
@@ -147,21 +134,6 @@ def test_row_is_complete_with_terms_and_vector_or_without_a_model() -> None:
     assert index.count_chunks({"y.py"}) == (0, 0)
     index.invalidate([b"1"])
     assert not index.is_complete(b"1")
-
-
-def test_similarities_are_quantized_cosines() -> None:
-    index = ChunkIndex()
-    keys = [bytes([n]) for n in range(20)]
-    index.set_rows(row_batch(keys))
-    index.set_rows(build_rows([(b"none", ["no", "vector"])]))
-    index.update_files([("x.py", "x.py", [], [*keys, b"none"])])
-    query = vector(b"\x63")
-    reader = index.reader()
-    near = similarities(reader, query)
-    for key in keys:
-        assert near[reader.row_of(key)] == pytest.approx(float(vector(key) @ query), abs=0.02)
-    assert near[reader.row_of(b"none")] == 0
-    assert not similarities(index.reader(), np.ones(3, np.float32)).any()
 
 
 def test_similarities_do_not_depend_on_the_order_of_rows() -> None:
@@ -229,15 +201,6 @@ def test_prefilter_scores_the_nearest_rows_exactly(monkeypatch: pytest.MonkeyPat
     assert sum(some[key] == exact[key] for key in keys) < 200
     assert max(abs(some[key] - exact[key]) for key in keys) < 0.25
     assert similarity_by_key(rng.permutation(400).tolist(), with_dead=True) == some
-
-
-def test_rare_term_has_a_higher_idf() -> None:
-    index = ChunkIndex()
-    index.set_rows(build_rows((bytes([i]), ["common", "rare"] if i == 0 else ["common"]) for i in range(10)))
-    index.update_files([("x.py", "x.py", [], [bytes([i]) for i in range(10)])])
-    reader = index.reader()
-    assert reader.idf("rare") > reader.idf("common") > 0
-    assert reader.idf("rare") == pytest.approx(math.log(1 + 9.5 / 1.5))
 
 
 def test_files_are_found_by_terms_of_their_paths() -> None:

@@ -47,18 +47,12 @@ CODE = st.lists(
 
 
 TEXTS = st.one_of(st.text(), st.text(st.characters(max_codepoint=127)), CODE)
-INTERNER = RunInterner()
 POSITION_WEIGHTS = np.array(json.loads((BUNDLED_MODEL_DIR / "config.json").read_text("utf-8"))["places"])
 
 
 @given(TEXTS)
 def test_token_ids_equal_the_library(text: str) -> None:
     assert FAST.encode(text) == LIBRARY.encode(text).ids
-
-
-@given(st.lists(TEXTS))
-def test_batch_equals_single_texts(texts: list[str]) -> None:
-    assert [ids.tolist() for ids in FAST.encode_batch(INTERNER.intern(texts))] == [FAST.encode(text) for text in texts]
 
 
 def test_token_ids_of_real_files_equal_the_library() -> None:

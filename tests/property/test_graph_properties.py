@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphkit import all_refs
 from promptls.graph.graph import Graph, GraphView
 from promptls.graph.imports import ImportResolver
-from promptls.graph.traversal import call_paths, find_neighbors, resolve_target, successors
+from promptls.graph.traversal import find_neighbors
 from promptls.index.snapshot import Snapshot, with_files
 from promptls.index.syntax.parse import parse_source
-from promptls.knowledge.project.file_kind import layer_of
 from promptls.model import FileEntry, Root, encode_outline
 from promptls.util.hashing import content_hash
 
@@ -84,15 +81,6 @@ def test_edges_are_equal_from_both_ends(texts: dict[str, str]) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(WORKSPACES)
-def test_node_ids_resolve_to_their_nodes(texts: dict[str, str]) -> None:
-    view = view_of(texts)
-    ids = [view.id(ref) for ref in all_refs(view)]
-    assert len(set(ids)) == len(ids)
-    assert [resolve_target(view, one).refs for one in ids] == [(ref,) for ref in all_refs(view)]
-
-
-@settings(max_examples=60, deadline=None)
 @given(WORKSPACES, WORKSPACES)
 def test_graph_does_not_depend_on_history(before: dict[str, str], after: dict[str, str]) -> None:
     graph = Graph(ImportResolver)
@@ -116,34 +104,3 @@ def test_neighbors_are_ranked_and_limited(texts: dict[str, str], limit: int, per
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
     assert not {one.ref for one in found} & set(seeds)
     assert found == find_neighbors(view_of(texts), seeds, limit, per_node)
-
-
-@settings(max_examples=60, deadline=None)
-@given(WORKSPACES, st.data())
-def test_call_paths_are_shortest_paths_of_calls(texts: dict[str, str], data: st.DataObject) -> None:
-    view = view_of(texts)
-    functions = [p for p in all_refs(view) if (s := view.symbol(p)) is not None and s.kind in ("function", "method")]
-    if not functions:
-        return
-    source, target = data.draw(st.sampled_from(functions)), data.draw(st.sampled_from(functions))
-    found = call_paths(view, [source], [target])
-    for path in found:
-        assert (path[0], path[-1]) == (source, target)
-        assert all(step in successors(view, one) for one, step in pairwise(path))
-    distance = _distance(view, source, target)
-    assert {len(path) for path in found} == (set() if distance is None else {distance + 1})
-
-
-def _distance(view: GraphView, source: tuple[str, int], target: tuple[str, int]) -> int | None:
-    seen, level, steps = {source}, [source], 0
-    while level:
-        if target in level:
-            return steps
-        level = [n for ref in level for n in successors(view, ref) if n not in seen and not seen.add(n)]  # type: ignore[func-returns-value]
-        steps += 1
-    return None
-
-
-@given(st.text(max_size=60))
-def test_every_path_has_a_layer(label: str) -> None:
-    assert layer_of(label)

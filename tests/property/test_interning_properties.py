@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.index.search import interning
-from promptls.index.search.analyzer import find_words, split_runs, tokenize, tokenize_run, tokenize_word
+from promptls.index.search.analyzer import tokenize
 from promptls.index.search.interning import RunInterner, TermExtractor
 from workspaces import build_rows
 
@@ -17,12 +17,6 @@ TEXT = st.one_of(
     st.text(st.sampled_from("ab_AB 12.(é變\n")),
     st.lists(st.sampled_from(["parseHTTPRequest2", "__init__", "the", "naïve_x", "\u00a0", " ", "."])).map("".join),
 )
-
-
-@given(TEXT)
-def test_no_word_spans_two_runs(text: str) -> None:
-    assert [term for run in split_runs(text) for term in tokenize_run(run)] == tokenize(text)
-    assert tokenize(text) == [term for word in find_words(text) for term in tokenize_word(word)]
 
 
 @given(st.lists(st.lists(TEXT, max_size=6), max_size=4))

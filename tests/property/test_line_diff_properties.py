@@ -6,12 +6,10 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.mentions.resolvers.git import CONTEXT_LINES, unified_diff
-from promptls.model import Cancelled, CancelToken
 from promptls.util.text.line_diff import patience_diff
 
 LINE = st.sampled_from(["", "}", "x = 1", "y = 2", "z = 3", "return"])
@@ -28,15 +26,6 @@ def test_blocks_cover_both_texts_in_order(old: list[str], new: list[str]) -> Non
         old[block.old.start : block.old.end] == new[block.new.start : block.new.end] for block in blocks if block.equal
     )
     assert all(before.equal != after.equal for before, after in pairwise(blocks))
-
-
-@given(LINES, st.lists(st.tuples(st.integers(0, 25), LINE), max_size=10))
-def test_insertions_remove_no_lines(old: list[str], more: list[tuple[int, str]]) -> None:
-    new = list(old)
-    for at, line in more:
-        new.insert(at, line)
-    assert not any(block.old for block in patience_diff(old, new) if not block.equal)
-    assert not any(block.new for block in patience_diff(new, old) if not block.equal)
 
 
 def apply_patch(old: list[str], patch: str) -> Iterator[str]:
@@ -72,10 +61,3 @@ def test_repetitive_texts_have_a_minimal_diff() -> None:
     mixed = [line for number in range(4_500) for line in ("", f"{number}x")]
     assert sum(len(block.old) for block in patience_diff(["", *[""] * 9_000], mixed) if block.equal) == 4_500
     assert [block.equal for block in patience_diff(numbers, [*numbers[1:], ""])] == [False, True, False]
-
-
-def test_cancelled_token() -> None:
-    token = CancelToken()
-    token.cancel()
-    with pytest.raises(Cancelled):
-        patience_diff(["x", "y", "x", "y"], ["y", "x", "x"], token)

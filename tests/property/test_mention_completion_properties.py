@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from pathlib import Path
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -23,7 +22,6 @@ from promptls.mentions.syntax.grammar import parse
 from promptls.model import FileEntry, Outline, Root, Span, Symbol, encode_outline
 from promptls.util.hashing import content_hash
 from promptls.util.mappings import PersistentMap
-from workspaces import snapshot_of
 
 SEGMENT = st.text(st.sampled_from(" .:#@'\"`\\%()[]-~*?!,;+$é😀_aAbB1"), min_size=1, max_size=6).filter(
     lambda part: part.strip(".") and part.strip() == part
@@ -111,89 +109,6 @@ def test_inserted_symbol_mention_is_resolved(
     check_symbol_completions(context, ["x.py", "my dir/y.py"])
 
 
-MANY = """
--- src/cart.py --
-def total(items):
-    return sum(items)
--- my dir/a b.py --
-def total(items):
-    return 1
--- web/counter.js --
-class Counter {
-  #inc(n) { return n + 1; }
-  bump() { return this.#inc(1); }
-  get value() { return 1; }
-  static of() { return new Counter(); }
-}
-export const handler = () => new Counter().bump();
--- web/x.ts --
-export namespace NS { export function inner() {} }
-export class K { m() {} "quoted-name"() {} [Symbol.iterator]() {} }
-describe("it works", () => { it("does x.y #1", () => {}); });
--- lib/x.rb --
-class Foo
-  def ok?
-    true
-  end
-  def ==(other)
-    ok?
-  end
-  def [](i)
-  end
-end
--- c/op.cpp --
-struct V { int x; };
-V operator+(const V& a, const V& b) { return V{a.x + b.x}; }
-namespace ns { class Q { public: ~Q(); bool operator==(const Q& o) const; void f(); }; }
-ns::Q::~Q() {}
-void ns::Q::f() {}
--- s/rs.rs --
-pub trait Shape { fn area(&self) -> f64; }
-pub struct Sq<T>(T);
-impl<T> Shape for Sq<T> { fn area(&self) -> f64 { 1.0 } }
--- g/m.go --
-package g
-type T[K any] struct { x K }
-func (t *T[K]) Do() {}
--- j/A.java --
-class A { void f() {} void f(int x) { f(); } class B { void f() {} } A() {} }
--- cs/p.cs --
-namespace N { class P { public int X { get; set; } P() {} void M<T>() {} int this[int i] => i; } }
--- php/p.php --
-<?php
-namespace App;
-class P { public function __construct() {} }
--- d.md --
-# Title: with colon
-## Use `code` and "quotes"
-### a.b.c
-### C#
-## [1.2.0] - 2024-01-01
--- data.json --
-{"a.b": {"c d": 1}, "#x": 2}
--- s.css --
-.foo > .bar:hover { color: red }
-#id { x: y }
--- q.sql --
-create table "my table" (id int);
--- el.ex --
-defmodule A.B do
-  def ok?(x), do: x
-end
-"""
-
-
-def test_symbols_of_many_languages_are_resolved(tmp_path: Path) -> None:
-    graph, current = Graph(ImportResolver), snapshot_of(MANY, tmp_path)
-    opened = tuple(current.files)
-    check_symbol_completions(
-        ResolveContext(
-            SourceReader(current, FileLimits()), ClientContext(open_documents=opened), services=Services(graph=graph.at)
-        ),
-        [current.label(path) for path in opened],
-    )
-
-
 def check_symbol_completions(context: ResolveContext, labels: list[str]) -> None:
     """Check that all symbols of open documents and of these files resolve to themselves."""
     label = context.snapshot.label
@@ -232,16 +147,6 @@ def test_accepted_item_is_a_mention_of_it_and_keeps_other_text(
             assert mention.text[len(alone.text) :][:1] in ("/.:#" if alone.kind == "symbol" else ":#")
 
 
-@given(PATHS, QUERIES)
-@settings(max_examples=200, deadline=None)
-def test_completion_is_deterministic_without_duplicates(paths: list[str], query: str) -> None:
-    context = ResolveContext(SourceReader(snapshot(paths, ["r"]), FileLimits()))
-    first = complete("@" + query, len(query) + 1, context)
-    assert first == complete("@" + query, len(query) + 1, context)
-    inserts = [item.insert_text for item in first.items]
-    assert len(inserts) == len(set(inserts))
-
-
 @given(NAMES, QUERIES)
 @settings(max_examples=500, deadline=None)
 def test_fuzzy_search_agrees_with_a_linear_scan(names: list[str], query: str) -> None:
@@ -255,10 +160,3 @@ def test_fuzzy_search_agrees_with_a_linear_scan(names: list[str], query: str) ->
         assert (tier <= MatchTier.PREFIX) == there.startswith(low)
         if low in there:
             assert tier <= MatchTier.SUBSTRING
-
-
-@given(NAMES, QUERIES, st.integers(1, 5))
-@settings(max_examples=300, deadline=None)
-def test_limit_keeps_the_best_matches(names: list[str], query: str, limit: int) -> None:
-    fuzzy = FuzzyIndex([(name, name) for name in names], paths=False)
-    assert fuzzy.search(query, limit)[:limit] == fuzzy.search(query, 1000)[:limit]

@@ -7,9 +7,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.extent import find_mentions
 from promptls.mentions.resolve import resolve_mentions
-from promptls.mentions.syntax.lexer import ends_in_cased_word, starts_mention
+from promptls.mentions.syntax.lexer import starts_mention
 from workspaces import context_of, snapshot_of
 
 NAMES = ["src/app.py", "report(1).md", "a,b.csv", "docs/読み方.md", "(auth)/page.tsx", "C#/Program.cs"]
@@ -37,22 +36,3 @@ def test_known_path_has_an_outcome(context: ResolveContext, before: str, name: s
         assert [(o.status, o.mention.text) for o in outcomes] == [("included", f"@{name}")]
     for outcome in outcomes:  # with more letters behind it, it is another name
         assert [context.snapshot.label(item.path) for item in outcome.targets] in ([], [name])
-
-
-@given(BEFORE, st.sampled_from(NAMES))
-@settings(max_examples=500, deadline=None)
-def test_only_words_paths_and_urls_prevent_a_mention(context: ResolveContext, before: str, name: str) -> None:
-    mentions = [m for m in find_mentions(f"{before}@{name}", context) if m.start == len(before)]
-    if not mentions:
-        assert ends_in_cased_word(before, len(before)) or before[-1] in "/:"
-
-
-@given(st.text(), st.text())
-@settings(max_examples=500, deadline=None)
-def test_mentions_are_substrings_of_any_text(context: ResolveContext, before: str, after: str) -> None:
-    message = f"{before}@src/app.py{after}@#x{before}"
-    end = 0
-    for mention in find_mentions(message, context):
-        assert end <= mention.start < mention.end <= len(message)
-        assert message[mention.start : mention.end] == mention.text
-        end = mention.end

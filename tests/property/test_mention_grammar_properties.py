@@ -12,10 +12,7 @@ from promptls.mentions.syntax.grammar import (
     format_mention,
     is_explicit_reference,
     parse,
-    strip_mentions,
-    utf16_offset,
 )
-from promptls.mentions.syntax.lexer import token_at_end
 from promptls.model import Span
 
 PIECES = [
@@ -56,46 +53,12 @@ def test_mentions_are_substrings_of_any_text(message: str) -> None:
 
 
 @given(MESSAGES)
-@settings(max_examples=500)
-def test_text_outside_of_mentions_is_unchanged(message: str) -> None:
-    mentions = parse(message)
-    rest, at = [], 0
-    for mention in mentions:
-        rest.append(message[at : mention.start])
-        at = mention.end
-    rest.append(message[at:])
-    assert "".join(a + (b.text if b else "") for a, b in zip(rest, [*mentions, None], strict=True)) == message
-    words = strip_mentions(message, mentions)
-    for part in rest:
-        assert part.strip() in words
-    if not mentions:
-        assert words == message.strip()
-
-
-@given(MESSAGES)
 @settings(max_examples=300)
 def test_text_before_a_mention_does_not_change_it(message: str) -> None:
     assume("`" not in message and "~" not in message)
     for before in ("why? ", "first line\n", "mail a@b.c ", "(", "`code` "):
         moved = parse(before + message)
         assert [m.text for m in moved] == [m.text for m in parse(message)]
-
-
-@given(MESSAGES)
-@settings(max_examples=500)
-def test_token_at_the_cursor_ends_at_the_end(message: str) -> None:
-    token = token_at_end(message)
-    if token is not None:
-        assert message[token.start] == "@"
-        assert token.end == len(message)
-        assert len(token.value) == len(token.masked)
-
-
-@given(st.text(), st.integers(0, 50))
-def test_utf16_offset_counts_code_units(message: str, offset: int) -> None:
-    offset = min(offset, len(message))
-    units = utf16_offset(message, offset)
-    assert units == len(message[:offset].encode("utf-16-le", "surrogatepass")) // 2
 
 
 @given(

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import event, example, given, reject, settings
+from hypothesis import event, example, given, reject
 from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
@@ -260,26 +260,6 @@ def test_diagnostics_agree_with_the_prompt(
         assert all(outcome.status != "included" or not outcome.targets for outcome in run.mentions)
         return
     assert [story(outcome) for outcome in run.mentions] == built
-
-
-@settings(max_examples=40)
-@given(
-    st.lists(st.sampled_from(MENTIONS), min_size=1, max_size=3),
-    BUDGETS,
-    st.lists(st.sampled_from(["how ", "is an amount converted? ", "word " * 60, "this file "]), min_size=2, max_size=4),
-)
-def test_diagnostics_while_typing_agree_with_those_of_the_whole_text(
-    context: ResolveContext, mentions: list[str], budget: int, typed: list[str]
-) -> None:
-    request = RequestOptions(budget=BudgetRequest(budget, counter="chars4"))
-    options = resolve_options(Settings(), request, RecipeOptions())
-    run = None
-    for end in range(1, len(typed) + 1):
-        message = parse_message("".join(typed[:end]) + " ".join(mentions), context)
-        run = dry_run(message, fresh(context), options, run)
-        assert [story(o) for o in run.mentions] == [
-            story(o) for o in dry_run(message, fresh(context), options).mentions
-        ]
 
 
 def story(outcome: MentionOutcome) -> tuple[str, str, str, str]:

@@ -112,23 +112,6 @@ def test_packing_invariants(
     event(", ".join(sorted({k.rendered.form for k in packed.items})) or "nothing")
 
 
-@given(cases(), st.integers(0, 900), st.integers(1, 900), OPTIONS)
-def test_split_budget_is_never_exceeded(
-    case: tuple[list[PackingCandidate], list[PackingCandidate], Renderer],
-    budget: int,
-    reserved: int,
-    options: dict,  # type: ignore[type-arg]
-) -> None:
-    explicit, implicit, _ = case
-    packed = pack(explicit, implicit, budget, explicit_reserve=reserved, **options)
-    assert packed.tokens <= budget
-    assert numbers(packed) == sorted(c.forms.item.mention for c in (*explicit, *implicit))
-    if reserved < budget:
-        found = sum(kept.rendered.tokens for kept in packed.items if not kept.explicit)
-        assert packed.tokens - found <= reserved
-        assert found <= int((budget - reserved) * options["implicit_share"])
-
-
 @given(
     cases(),
     st.integers(0, 900),

@@ -61,21 +61,3 @@ def test_batches_of_updates_equal_single_updates(batches: list[dict[str, tuple[i
         assert sorted(batched.items()) == sorted(single.items())
         assert len(batched) == len(single)
     assert batched.update({"z": 5}) == {**single, "z": 5}
-
-
-def test_no_changes_return_the_same_map() -> None:
-    mapping: OverlayMap[int] = OverlayMap().with_changes({"a": (1,)})
-    assert mapping.with_changes({}) is mapping
-    assert mapping.mutate().finish() is mapping
-
-
-def test_missing_keys_raise() -> None:
-    mapping = PersistentMap({"a": 1})
-    with pytest.raises(KeyError):
-        mapping["b"]
-    with pytest.raises(KeyError):
-        mapping.delete("b")
-    with pytest.raises(KeyError):
-        del mapping.mutate()["b"]
-    with pytest.raises(KeyError):
-        OverlayMap()["b"]

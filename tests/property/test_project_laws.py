@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -16,7 +16,7 @@ from promptls.knowledge.code_owners import file_owners, parse_codeowners
 from promptls.knowledge.project.manifests import parse_manifest
 from promptls.knowledge.project.project_index import ProjectIndex
 from promptls.knowledge.project.project_overview import overview_entries, project_entries
-from promptls.knowledge.project.readme import read_opening, split_document, truncate_text
+from promptls.knowledge.project.readme import read_opening, split_document
 from promptls.model import FileEntry, Root, encode_outline
 from promptls.util.hashing import content_hash
 from promptls.util.mappings import PersistentMap
@@ -87,27 +87,11 @@ def test_manifest_parsing_never_fails(name: str, text: str) -> None:
     assert all("\n" not in value for value in (found.name, found.description, *found.dependencies))
 
 
-@given(st.text(alphabet="ab. \n!-*#`=<>[]()|", max_size=300), st.integers(2, 80))
-def test_truncated_text_is_a_prefix_within_the_limit(text: str, most: int) -> None:
-    found = truncate_text(text, most)
-    assert len(found) <= most
-    assert text.startswith(found.removesuffix("…") if len(text) > most else found)
-    assert all(part.title or part.text for part in split_document(text))
-    assert "\n" not in read_opening(text).paragraph
-
-
 @given(st.text(alphabet="ab*?", min_size=1, max_size=8), st.text(alphabet="ab", min_size=1, max_size=10))
 def test_owner_pattern_matches_like_equivalent_regular_expression(pattern: str, name: str) -> None:
     regex = "".join(".*" if c == "*" else "." if c == "?" else c for c in pattern)
     owned = file_owners(parse_codeowners(f"{pattern} @me"), name) == ("@me",)
     assert owned is (re.fullmatch(regex, name) is not None)
-
-
-@settings(suppress_health_check=[HealthCheck.too_slow])
-@given(st.text(alphabet="ab*/?!#\\[]@ \n^", max_size=80), st.text(alphabet="ab/", min_size=1, max_size=10))
-def test_any_codeowners_file_can_be_evaluated(text: str, name: str) -> None:
-    owners = parse_codeowners(text)
-    assert all(owner.startswith("@") or "@" in owner for owner in file_owners(owners, name))
 
 
 def test_many_wildcards_are_matched_without_backtracking() -> None:

@@ -15,13 +15,6 @@ PIECES = [
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=20).map("".join)
 
 
-@given(TEXTS, st.booleans())
-def test_any_file_is_a_recipe_or_a_problem(text: str, headed: bool) -> None:
-    recipe, problems = parse_recipe("one", HEAD + text if headed else text, "workspace", "one.md")
-    assert recipe is not None or problems
-    assert all(p.message.startswith("one.md:") and "\n" not in p.message for p in problems)
-
-
 @given(TEXTS, TEXTS.map(str.strip), st.text(max_size=200), st.text(max_size=200))
 def test_inserted_values_are_not_parsed_for_placeholders(body: str, argument: str, file: str, symbol: str) -> None:
     recipe, _ = parse_recipe("one", HEAD + f"Say {{{{a|nothing}}}} of {{{{subject|it}}}}.\n{body}", "yours", "one.md")

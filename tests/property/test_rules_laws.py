@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-import re
-import tempfile
-from pathlib import Path
-
-import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptls.knowledge.rule_files import (
@@ -16,22 +10,17 @@ from promptls.knowledge.rule_files import (
     ApplicableRule,
     RuleLocation,
     check_applicability,
-    collect_rules,
     split_sections,
     split_text,
-    strip_comments,
 )
 from promptls.knowledge.rule_filters import (
     MAX_GLOBS,
     ActiveFile,
-    FrontMatter,
-    as_list,
     expand_braces,
     parse_filter,
     parse_front_matter,
 )
 from promptls.model import Root
-from workspaces import context_of, snapshot_of
 
 HEAD_PIECES = [
     "---", "\n", "\n", "\n", "---\n", "globs", "alwaysApply", "path_filters", "include", "priority", ":", ": ", " ", "  ", "- ",
@@ -74,38 +63,6 @@ def test_any_rule_can_be_checked(text: str, place: RuleLocation) -> None:
     assert not isinstance(result, ApplicableRule) or result.location is place
 
 
-NAMES = st.sampled_from(["description", "globs", "languages", "title"])
-PLAIN = st.text(
-    st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp", "Zs"), include_characters=" "),
-    min_size=1,
-    max_size=30,
-)
-
-
-@given(st.dictionaries(NAMES, st.one_of(PLAIN, st.lists(PLAIN, min_size=1, max_size=4)), min_size=1), st.booleans())
-@settings(max_examples=300)
-def test_front_matter_written_by_yaml_library_is_parsed(fields: dict[str, str | list[str]], flow: bool) -> None:
-    yaml = pytest.importorskip("yaml")
-    options = {"allow_unicode": True, "width": 10_000, "default_flow_style": flow}
-    written = "".join(f"{key}: {yaml.safe_dump(value, **options)}" for key, value in fields.items())
-    written = written.replace("\n...\n", "\n").replace(": - ", ":\n- ")
-    assume(yaml.safe_load(written) == fields)
-    assume(not re.search(r"\\[^\"\\/nt]|\n  |: [|>]", written))  # YAML beyond the supported subset
-    expected = {key: value if isinstance(value, str) else tuple(value) for key, value in fields.items()}
-    assert parse_front_matter(f"---\n{written}---\nbody") == FrontMatter(expected, "body"), written
-
-
-def test_lists_are_parsed_in_every_style() -> None:
-    for text in ("a, b", "[a, b]", "'a', 'b'", '["a", "b"]', "\n- a\n- b", "\n  - a\n  - 'b'", "a,b # both", "'a,b'"):
-        assert as_list(parse_front_matter(f"---\nglobs: {text}\n---\n").fields["globs"]) == ("a", "b"), text
-
-
-@given(st.lists(st.lists(st.text("ab*", max_size=2), min_size=2, max_size=3), max_size=3), st.text("x/", max_size=3))
-def test_brace_expansion_is_cartesian_product(groups: list[list[str]], joint: str) -> None:
-    glob = joint.join("{" + ",".join(group) + "}" for group in groups)
-    assert sorted(expand_braces(glob)) == sorted(joint.join(choice) for choice in itertools.product(*groups))
-
-
 @given(st.text("{},ab*/", max_size=200))
 def test_brace_expansion_is_limited(glob: str) -> None:
     assert len(expand_braces(glob)) <= MAX_GLOBS
@@ -114,20 +71,12 @@ def test_brace_expansion_is_limited(glob: str) -> None:
 PROSE = st.lists(
     st.sampled_from(
         [
-            "# A\n",
-            "## B\n",
-            "### C\n",
-            "\n",
-            "```\n",
-            "~~~\n",
-            "words of a rule\n" * 20,
-            "x" * 300 + "\n",
-            "@a.md\n",
-            "- @b.md\n",
+            "# A\n", "## B\n", "### C\n", "\n", "```\n", "~~~\n", "words of a rule\n" * 20, "x" * 300 + "\n",
+            "@a.md\n", "- @b.md\n",
         ]
     ),
     max_size=40,
-).map("".join)
+).map("".join)  # fmt: skip
 
 
 @given(PROSE)
@@ -137,46 +86,3 @@ def test_sections_preserve_text_and_order(text: str) -> None:
     assert " ".join(section.text for section in sections).split() == text.split()
     assert all(section.text.strip() for section in sections)
     assert len(messages) <= text.count("@")
-
-
-@given(st.lists(st.sampled_from(["<!--", "-->", "\n", "a", " ", "```\n", "<!-- x -->"]), max_size=30).map("".join))
-def test_comment_removal_adds_nothing(text: str) -> None:
-    left = strip_comments(text)
-    assert set(left.split("\n")) <= {*text.split("\n"), *(part.lstrip() for part in re.split("-->|\n", text)), ""} or (
-        len(left) < len(text)
-    )
-    assert strip_comments(left).count("<!--") <= left.count("<!--")
-
-
-FOLDERS = ["", "a", "a/b", "a/b/c", "d", "d/e"]
-
-
-@given(
-    st.lists(st.sampled_from(FOLDERS), unique=True),
-    st.lists(st.sampled_from(FOLDERS), unique=True, min_size=1),
-    st.sets(st.sampled_from(FOLDERS)),
-)
-@settings(max_examples=60, deadline=None)
-def test_rules_of_a_file_come_from_its_folders_nearest_first(
-    ruled: list[str], active: list[str], unsaved: set[str]
-) -> None:
-    def file(folder: str, name: str) -> str:
-        return f"{folder}/{name}" if folder else name
-
-    with tempfile.TemporaryDirectory() as place:
-        top = Path(place)
-        texts = {file(folder, "AGENTS.md"): f"Rule of <{folder}>." for folder in ruled}
-        texts |= {file(folder, "x.py"): "x = 1" for folder in FOLDERS}
-        buffers = {
-            name: text for name, text in texts.items() if name.rpartition("/")[0] in unsaved and "AGENTS" in name
-        }
-        tree = "\n".join(f"-- {name} --\n{text}" for name, text in texts.items() if name not in buffers)
-        snapshot = snapshot_of(tree, top, unsaved=buffers)
-        base = snapshot.roots[0].path
-        rules = collect_rules(context_of(snapshot).sources, [f"{base}/{file(folder, 'x.py')}" for folder in active])
-    above = {f for p in active for f in ruled if not f or p == f or p.startswith(f + "/")}
-    got = [note.text[9:-2] for note in rules.entries]
-    assert sorted(got) == sorted(above)
-    first = [f for f in got if f and (active[0] == f or active[0].startswith(f + "/"))]
-    assert got[: len(first)] == first == sorted(first, key=len, reverse=True)
-    assert "" not in got or got[-1] == ""

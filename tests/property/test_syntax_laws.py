@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from promptls.index.syntax.chunks import MAX_CHUNK_LINES
-from promptls.index.syntax.parse import ParseResult, changed_region, parse_source
+from promptls.index.syntax.parse import ParseResult, parse_source
 from promptls.index.syntax.tree_sitter import grammar_queries
 from promptls.languages import language_of
 from promptls.languages.kinds import CALLABLE_KINDS, SYMBOL_KINDS
@@ -24,29 +24,9 @@ SAMPLES = {
     if file.is_file()
 }
 PIECES = [
-    "\n",
-    "\r\n",
-    "\r",
-    "\t",
-    "  ",
-    "(",
-    ")",
-    "{",
-    "}",
-    '"',
-    "'",
-    "//",
-    "/*",
-    "*/",
-    "#",
-    "=>",
-    ";",
-    "ü",
-    "😀",
-    "x",
-    "```\n",
-    "\ufeff",
-]
+    "\n", "\r\n", "\r", "\t", "  ", "(", ")", "{", "}", '"', "'", "//", "/*", "*/", "#", "=>", ";", "ü", "😀", "x",
+    "```\n", "\ufeff",
+]  # fmt: skip
 
 Edit = tuple[float, int, str]
 EDITS = st.lists(
@@ -84,26 +64,6 @@ def test_incremental_parse_equals_full_parse(language: str, changes: list[Edit],
             assume(not fresh.outline.problem.startswith("parsing took"))
             assert parsed.outline == fresh.outline
             assert parsed.chunk_texts == fresh.chunk_texts
-
-
-@pytest.mark.parametrize("language", sorted(SAMPLES))
-@LAWS
-@given(changes=EDITS, piece=st.sampled_from([1, 60, 250]))
-def test_piecewise_query_equals_whole_query(language: str, changes: list[Edit], piece: int) -> None:
-    """In broken text it finds a subset: a cursor with a depth limit may skip a node with a syntax error."""
-    text = SAMPLES[language]
-    for change in changes:
-        text = apply_edit(text, change)
-    with patch.object(grammar_queries, "MAX_SUBTREE_BYTES", piece):
-        piecewise = parse_source(text, language)
-    with patch.object(grammar_queries, "MAX_CHILDREN", -1):
-        whole = parse_source(text, language)
-    if whole.tree is not None and whole.tree.root_node.has_error:
-        assert {(s.name, s.span.start) for s in piecewise.outline.symbols} <= {
-            (s.name, s.span.start) for s in whole.outline.symbols
-        }
-    else:
-        assert piecewise.outline == whole.outline
 
 
 @pytest.mark.parametrize("order", ["pack", "legacy"])
@@ -187,21 +147,3 @@ def enclosing_on_first_line(outline: Outline, index: int) -> set[int]:
         enclosing.add(parent)
         parent = outline.symbols[parent].parent
     return enclosing
-
-
-@LAWS
-@given(head=st.binary(max_size=20), old=st.binary(max_size=9), new=st.binary(max_size=9), tail=st.binary(max_size=20))
-def test_changed_region_covers_all_differences(head: bytes, old: bytes, new: bytes, tail: bytes) -> None:
-    before, after = head + old + tail, head + new + tail
-    start, old_end, new_end = changed_region(before, after)
-    assert start <= old_end <= len(before) and start <= new_end <= len(after)
-    assert before[:start] + after[start:new_end] + before[old_end:] == after
-
-
-@LAWS
-@given(old=st.text(max_size=12), new=st.text(max_size=12), around=st.text(alphabet="aäö😀", max_size=6))
-def test_changed_region_has_complete_characters(old: str, new: str, around: str) -> None:
-    before, after = (around + old + around).encode(), (around + new + around).encode()
-    start, old_end, new_end = changed_region(before, after)
-    for piece in (before[:start], before[start:old_end], before[old_end:], after[start:new_end]):
-        piece.decode("utf-8")

@@ -76,8 +76,7 @@ def merge(base: Json, changes: Json) -> Json:
 @pytest.mark.parametrize("file", CLIENTS, ids=[file.stem for file in CLIENTS])
 def test_session_of_editor(file: Path, tmp_path: Path) -> None:
     root = write_tree(tmp_path / "shop", f"-- cart.py --\n{CODE}-- ask.prompt.md --\n")
-    editor = Editor(tmp_path / "cache", root, file)
-    try:
+    with Editor(tmp_path / "cache", root, file) as editor:
         capabilities = editor.request("initialize", editor.initialize_params)["capabilities"]
         assert capabilities["positionEncoding"] == ENCODINGS.get(file.stem, "utf-16")
         assert capabilities["textDocumentSync"]["change"] == 2
@@ -98,8 +97,6 @@ def test_session_of_editor(file: Path, tmp_path: Path) -> None:
         assert [t["uri"] for t in result["mentions"][0]["targets"]] == [(root / "cart.py").as_uri()]
         assert editor.stop() == 0
         assert ("ignored invalid fields of initialize" in editor.log_text()) == (file.stem in INEXACT)
-    finally:
-        editor.kill()
 
 
 def accept(editor: Editor, document: Path, before: str, after: str, encoding: str) -> set[str]:

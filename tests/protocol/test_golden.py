@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from conftest import git, write_tree
-from lsp import Client, ResponseError
+from lsp import Client, ResponseError, indexed_client
 
 HERE = Path(__file__).parent
 CASES = json.loads((HERE / "cases.json").read_text())
@@ -39,11 +39,8 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("golden")
     root = write_tree(folder / "workspace", (HERE / "workspace.txt").read_text())
     git(root, "init", "-q")
-    client = Client(folder / "cache")
-    client.initialize(root)
-    client.wait_indexed()
-    yield client
-    client.kill()
+    with indexed_client(folder / "cache", root) as client:
+        yield client
 
 
 def masked(value: Any, root: str) -> Any:

@@ -178,6 +178,11 @@ def store_process_pids(client: Client) -> list[int]:
     return [pid for pid in children(client.process.pid) if "lance_process" in command_of(pid)]
 
 
+def wait_until_ready(client: Client) -> None:
+    """Wait until the server reports the state "ready"."""
+    until(lambda: client.request("promptls/status", {})["state"] == "ready", "the server to be ready", interval_s=0.1)
+
+
 def wait_seconds(seconds: float) -> None:
     """Wait for a number of seconds."""
     deadline = time.monotonic() + seconds

@@ -10,16 +10,12 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from conftest import make_shop
 from faultkit import (
     Sandbox,
     closing_servers,
@@ -28,13 +24,11 @@ from faultkit import (
     index_results,
     list_files,
     store_process_pids,
+    wait_until_ready,
 )
-from lsp import Client, Json
-from processes import TIMEOUT_S, alive, children, deliver_interrupts, until
-from promptls.index.search.row_batch import StoreIdentity, quantize
-from promptls.index.store.lance_table import MAX_FRAGMENTS, open_table
+from lsp import Client
+from processes import alive, children, until
 from tally import Tries
-from workspaces import build_rows
 
 SEED = 20
 
@@ -87,11 +81,6 @@ def start_and_check(sandbox: Sandbox) -> Client:
     client = sandbox.start()
     assert index_results(client) == sandbox.fresh_index_results()
     return client
-
-
-def wait_until_ready(client: Client) -> None:
-    """Wait until the server reports the state "ready"."""
-    until(lambda: client.request("promptls/status", {})["state"] == "ready", "the server to be ready", interval_s=0.1)
 
 
 def write_changes(client: Client, sandbox: Sandbox, number: int, always_new: bool = False) -> None:
@@ -151,48 +140,6 @@ def test_store_process_killed_while_writing(sandbox: Sandbox, effort: float, tri
         assert start_and_check(sandbox).wait_indexed()["embedder"]["embedded"] == 0
 
 
-def test_killed_while_compacting(sandbox: Sandbox, effort: float, tries: Tries) -> None:
-    """The table has so many fragments that the next write compacts it."""
-    rng = random.Random(SEED)
-    sandbox.running_client().stop()
-    saved_cache = sandbox.folder / "saved_cache"
-    shutil.rmtree(saved_cache, ignore_errors=True)
-    shutil.copytree(sandbox.cache, saved_cache)
-    folder = next(saved_cache.rglob("chunks.lance")).parent
-    identity = store_identity(folder)
-    table = open_table(folder, identity, recreate=False)
-    for number in range(MAX_FRAGMENTS + 2):
-        vector = np.random.default_rng(number).normal(size=(1, identity.dimension))
-        table.add([build_rows([(number.to_bytes(16, "big"), ["a", f"word{number}"])], quantize(vector))])
-    for turn in repetitions(1, effort):
-        shutil.rmtree(sandbox.cache)
-        shutil.copytree(saved_cache, sandbox.cache)
-        client = sandbox.start()
-        client.wait_indexed(TIMEOUT_S)
-        rows = next(sandbox.cache.rglob("chunks.lance"))
-        write_changes(client, sandbox, 100 + turn)
-        wait_for_write(client, rows)
-        if turn % 2:
-            for pid in store_process_pids(client):
-                os.kill(pid, signal.SIGKILL)
-            wait_until_ready(client)
-            assert index_results(client) == sandbox.fresh_index_results()
-            kill(client)
-        else:
-            kill_within(client, 0.5, rng)
-        tries("kills")
-        start_and_check(sandbox).stop()
-
-
-def store_identity(folder: Path) -> StoreIdentity:
-    """Return the identity stored in the schema of the table in a folder."""
-    import lancedb
-    import msgspec
-
-    schema = lancedb.connect(str(folder)).open_table("chunks").schema
-    return msgspec.json.decode(schema.metadata[b"promptls"], type=StoreIdentity)
-
-
 def test_killed_while_rebuilding_the_store(sandbox: Sandbox, effort: float, tries: Tries) -> None:
     """Rows are damaged, and the checkpoint is missing or truncated."""
     rng = random.Random(SEED)
@@ -234,25 +181,6 @@ def test_stale_checkpoints_are_deleted_and_missing_one_is_written(sandbox: Sandb
     client.stop()
 
 
-def test_killed_while_settings_change(sandbox: Sandbox, effort: float, tries: Tries) -> None:
-    """Changed exclusion rules create a second index next to the first one in the same store."""
-    rng = random.Random(SEED)
-    exclusion: Json = {"index": {"exclude": ["generated_1*"]}}
-    for turn in repetitions(1, effort):
-        client = sandbox.running_client()
-        client.configuration = exclusion
-        client.notify("workspace/didChangeConfiguration", {"settings": None})
-        if turn % 2:
-            client.configuration = {}
-            client.notify("workspace/didChangeConfiguration", {"settings": None})
-        kill_within(client, 1.0, rng)
-        tries("kills")
-        client = sandbox.start(options=exclusion)
-        assert index_results(client) == sandbox.fresh_index_results(exclusion)
-        kill(client)
-        start_and_check(sandbox)
-
-
 def test_killed_while_adding_memory_entries(sandbox: Sandbox, effort: float, tries: Tries) -> None:
     """Acknowledged entries are kept; unacknowledged ones are kept completely or not at all."""
     rng = random.Random(SEED)
@@ -283,27 +211,3 @@ def test_killed_while_adding_memory_entries(sandbox: Sandbox, effort: float, tri
         assert all(content.startswith("We deploy") and content.endswith(".") for content in contents)
         assert listed["warnings"] == []
     kill(client)
-
-
-@pytest.mark.parametrize("delay_s", [0.1, 0.2, 0.4, 0.8])
-def test_interrupt_at_any_moment_is_silent(tmp_path: Path, delay_s: float) -> None:
-    root = make_shop(tmp_path / "shop")
-    environment = {**os.environ, "HOME": str(tmp_path), "PROMPTLS_CACHE": str(tmp_path / "cache")}
-    status, stderr, is_ready = 0, b"", False
-    while not is_ready and delay_s < 30:  # on a busy machine, the interpreter may need longer
-        with subprocess.Popen(
-            [sys.executable, "-m", "promptls", "prompt", "-"],
-            cwd=root,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            preexec_fn=deliver_interrupts,
-        ) as process:
-            time.sleep(delay_s)
-            os.killpg(process.pid, signal.SIGINT)
-            _, stderr = process.communicate(timeout=60)
-        status, delay_s = process.returncode, 2 * delay_s
-        is_ready = status != -signal.SIGINT and not stderr.startswith(b"Fatal Python error: init")
-    assert (status, stderr) == (130, b"")

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from faultkit import Sandbox, closing_servers, generate_module, index_results, list_files
+from faultkit import Sandbox, closing_servers, generate_module, index_results, list_files, wait_until_ready
 from lsp import Client
-from processes import TIMEOUT_S, until
+from processes import TIMEOUT_S
 from tally import Tries
 
 SEED = 21
@@ -99,11 +99,6 @@ def degraded_message(client: Client) -> str:
 def assert_same_results(client: Client, sandbox: Sandbox) -> None:
     """Check that the results equal those of a new index, except for the state."""
     assert {**index_results(client), "state": ""} == {**sandbox.fresh_index_results(), "state": ""}
-
-
-def wait_until_ready(client: Client) -> None:
-    """Wait until the server reports the state "ready"."""
-    until(lambda: client.request("promptls/status", {})["state"] == "ready", "the server to be ready", interval_s=0.05)
 
 
 def assert_recovered(client: Client, sandbox: Sandbox) -> None:
@@ -253,28 +248,6 @@ def test_every_damaged_cache_file_is_detected_at_start(
         assert index_results(client) == sandbox.fresh_index_results(), (how, damaged)
         assert client.request("promptls/resolveMentions", params)["mentions"] == expected, (how, damaged)
         client.kill()
-
-
-def test_cache_files_are_damaged_and_deleted_while_running(sandbox: Sandbox, effort: float, tries: Tries) -> None:
-    rng = random.Random(SEED)
-    client = sandbox.start()
-    client.wait_indexed()
-    for turn in range(max(1, int(effort))):
-        for file in list_files(sandbox.cache):
-            if rng.random() < 0.5:
-                tries("damaged files")
-                how = rng.choice(["flip", "cut", "zero", "deleted", "folder"])
-                if how in ("deleted", "folder"):
-                    file.unlink()
-                    if how == "folder":
-                        file.mkdir()
-                else:
-                    damage(file, rng, how)
-        change_state(client, sandbox, turn + 1)
-        assert_same_results(client, sandbox)
-        client.kill()
-        client = sandbox.start()
-        assert index_results(client) == sandbox.fresh_index_results()
 
 
 # ---------------------------------------------------------------- modification times

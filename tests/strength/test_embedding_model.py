@@ -14,11 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from faultkit import Sandbox, closing_servers, generate_module, index_results, worker_pids
+from faultkit import Sandbox, closing_servers, generate_module, index_results, wait_until_ready, worker_pids
 from lsp import Client, Json
 from onnxkit import write_model
-from processes import TIMEOUT_S, until
-from promptls.index.embedding.embedder import EmbeddingSpec, ModelUnavailable, load_embedder
+from processes import TIMEOUT_S
 from tally import Tries
 
 
@@ -45,10 +44,6 @@ def assert_degraded(client: Client, *words: str) -> None:
     assert all(hit["reasons"].get("semantic", 0) == 0 for hit in searched["hits"])
 
 
-def wait_until_ready(client: Client) -> None:
-    until(lambda: client.request("promptls/status", {})["state"] == "ready", "the server to be ready", interval_s=0.1)
-
-
 def damage_model(model: Path, how: str) -> None:
     file = model / "model.onnx"
     data = file.read_bytes()
@@ -67,14 +62,6 @@ def damage_model(model: Path, how: str) -> None:
 
 
 MODEL_DAMAGES = ["cut", "missing", "empty", "no model", "text", "no tokenizer"]
-
-
-@pytest.mark.parametrize("how", MODEL_DAMAGES)
-def test_damaged_model_raises_model_unavailable(tmp_path: Path, how: str) -> None:
-    model = write_model(tmp_path / "model", 48)
-    damage_model(model, how)
-    with pytest.raises(ModelUnavailable, match=r"embedding\.model|embedding model"):
-        load_embedder(EmbeddingSpec(str(model)))
 
 
 def test_search_without_loadable_model_uses_keywords(

@@ -2,44 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from conftest import git
-from lsp import Client
-
-Start = Callable[..., Client]
-Visit = Callable[[Path], Client]
+from lsp import Start, Visit
 
 UNUSUAL_NAMES = [
-    "two  blanks.py",
-    "tab\there.py",
-    "line\nbreak.py",
-    'quo"te.py',
-    "back\\slash.py",
-    "ünïcödé/名前.py",
-    "percent%20.py",
-    " lead.py",
-    "a b/x => y.py",
-    "😀.py",
-]
+    "two  blanks.py", "tab\there.py", "line\nbreak.py", 'quo"te.py', "back\\slash.py", "ünïcödé/名前.py",
+    "percent%20.py", " lead.py", "a b/x => y.py", "😀.py",
+]  # fmt: skip
 
 
 def commit(root: Path, message: str) -> None:
     git(root, "add", "-A")
     git(root, "commit", "-qm", message)
-
-
-def test_branch_mention_without_changes_is_unresolved(visit: Visit, shop: Path) -> None:
-    git(shop, "branch", "-M", "main")
-    git(shop, "commit", "-q", "--allow-empty", "-m", "Nothing at all")
-    client = visit(shop)
-    client.wait_indexed()
-    mention = client.build("what is new? @branch")["mentions"][0]
-    assert (mention["status"], mention["reason"]) == ("unresolved", "No changes in refs/heads/main...HEAD.")
-    built = client.build("what is new? @commit:HEAD")
-    assert built["mentions"][0]["status"] == "included"
-    assert "Nothing at all" in built["prompt"]
 
 
 def test_unusual_file_names_in_diffs_and_commits(visit: Visit, shop: Path) -> None:

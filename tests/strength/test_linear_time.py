@@ -8,16 +8,12 @@ from collections.abc import Callable
 
 import pytest
 
-from promptls.extensions.compat.attune import escape_passage
 from promptls.index.files.notebooks import notebook_text
-from promptls.mentions.lookalikes import words_in_code
-from promptls.mentions.registry import registry
 from promptls.mentions.syntax.code_ranges import code_ranges
 from promptls.mentions.syntax.grammar import parse
 from promptls.mentions.syntax.lexer import token_at_end
 from promptls.model import Span
 from promptls.prompt.rendering.citations import CitableItem, verify
-from promptls.prompt.rendering.renderer import find_notes
 from promptls.prompt.sanitize import find_injections, redact
 from promptls.retrieval.query import translate
 
@@ -52,41 +48,23 @@ def assert_linear(function: Callable[[str], object], prefix: str, unit: str) -> 
     ("prefix", "unit"),
     [
         ("", "auth:"),
-        ("", "auth:a1B2&"),
-        ("", "auth=x,"),
         ("", "salasana==()senha="),
         ("", 'token="x'),
-        ("", "token='"),
-        ("", "token="),
         ("", "\\'auth\\':"),
         ("", "login('a',"),
-        ("", 'login("'),
         ("", "insert into a (password) values ("),
         ("insert into a (password) values (", "'"),
-        ("", "insert into t (key) values ('a'),"),
         ("", "password,user\n"),
         ("", "password: {\n"),
-        ("", "password: "),
-        ("", "-password "),
         ("", "postgres://u:p"),
-        ("", "a:a@"),
-        ("", "machine a login b password "),
         ("", "identified by "),
-        ("", "user add "),
         ("", "-u a -p "),
-        ("", "sqlplus a/"),
-        ("", "getConnection("),
         ("", "auth = ["),
         ("", "<name>key</name> "),
-        ("", "key|a|"),
         ("", "eyJ"),
         ("", '"a1b2c3d4e5f6g7h8'),
-        ("", "AzCa+/"),
         ("", "---\n"),
-        ("", "\n "),
-        ("kind: Secret value\n", "data: x\n"),
         ("", "name: key value: x\n"),
-        ("", BEGIN),
         ("", BEGIN + "\n" * 1_000 + END),
         (KEY_LINE * 100, END),
         ("", f"A\n{END}\n"),
@@ -123,14 +101,6 @@ def test_search_of_code_in_messages_takes_linear_time(unit: str) -> None:
     assert_linear(lambda text: code_ranges(text + "\n" * (len(text) // 4)), "", unit)
 
 
-@pytest.mark.parametrize(
-    "unit",
-    ["@tree ", "  @tree\n", "@tree\n", " @tree\n  ", "@tree = 1\n", "def a\n  @tree\n", "\t@tree x\n", " * @tree\n", "@a @b ", "x(@a,"],
-)  # fmt: skip
-def test_judging_words_takes_linear_time(unit: str) -> None:
-    assert_linear(lambda text: words_in_code(text, parse(text, registry().keywords()), code_ranges(text)), "", unit)
-
-
 @pytest.mark.parametrize("unit", [".[P1", ". [P1]", ".[", ".\n", "[P1,", "[", "a", "a/", "`a", ". ", "~~~\n"])
 def test_verification_of_citations_takes_linear_time(unit: str) -> None:
     items = [CitableItem("P1", "src/cart.py", Span(9, 20))]
@@ -140,16 +110,6 @@ def test_verification_of_citations_takes_linear_time(unit: str) -> None:
 @pytest.mark.parametrize("unit", ["é", "un mot de ", "a-b'", "的", "wiederholungs", "x.y/", "`"])
 def test_translation_takes_linear_time(unit: str) -> None:
     assert_linear(translate, "¿dónde está la función que no es ", unit)
-
-
-@pytest.mark.parametrize("unit", ["<", "< ", "< /", "<\n/\n", "<<"])
-def test_escaping_of_passages_takes_linear_time(unit: str) -> None:
-    assert_linear(escape_passage, "", unit)
-
-
-@pytest.mark.parametrize(("prefix", "unit"), [("# ", " "), ("", "# .. versionadded"), ("# Copyright", "#\n")])
-def test_search_of_notes_takes_linear_time(prefix: str, unit: str) -> None:
-    assert_linear(lambda text: find_notes(text.splitlines(), "python"), prefix, unit)
 
 
 @pytest.mark.parametrize("unit", ["'''\\", '\\"""', "(", "%x ", "a=", "data:a/", "\x1b[", "<"])

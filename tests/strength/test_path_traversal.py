@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import request_fields
-from lsp import Client, Json, ResponseError
+from lsp import Client, Json, ResponseError, indexed_client
 from tally import Tries
 from traversalkit import CANARY, CanaryWorkspace, folder_contents, response_text
 
@@ -36,19 +36,8 @@ KNOWN: Json = {  # values that let a request proceed as far as possible; other f
     "action": "search",
 }
 PATHS = (
-    "message",
-    "text",
-    "query",
-    "newName",
-    "symbol",
-    "from",
-    "to",
-    "paths",
-    "places",
-    "root",
-    "answer",
-    "arguments",
-)
+    "message", "text", "query", "newName", "symbol", "from", "to", "paths", "places", "root", "answer", "arguments",
+)  # fmt: skip
 """Fields that contain paths as typed by users; they receive paths and URIs."""
 
 
@@ -59,11 +48,8 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> CanaryWorkspace:
 
 @pytest.fixture(scope="module")
 def client(workspace: CanaryWorkspace, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    client = Client(tmp_path_factory.mktemp("cache") / "cache", env=workspace.env)
-    client.initialize(workspace.root)
-    client.wait_indexed()
-    yield client
-    client.kill()
+    with indexed_client(tmp_path_factory.mktemp("cache") / "cache", workspace.root, env=workspace.env) as client:
+        yield client
 
 
 def request_params(method: str) -> Json:
@@ -275,11 +261,8 @@ def test_memory_is_not_written_through_a_link(tmp_path: Path) -> None:
     own.rename(tmp_path / "aside")
     (tmp_path / "elsewhere").mkdir()
     own.symlink_to(tmp_path / "elsewhere")
-    client = Client(tmp_path / "cache", env=workspace.env)
-    try:
+    with Client(tmp_path / "cache", env=workspace.env) as client:
         client.initialize(workspace.root)
         add = {"action": "add", "scope": "workspace", "category": "rule", "title": "Cents", "content": "Use cents."}
         response_to(client, "promptls/memory", add)
         assert list((tmp_path / "elsewhere").iterdir()) == []
-    finally:
-        client.kill()

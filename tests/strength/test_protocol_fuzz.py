@@ -13,7 +13,7 @@ import random
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -366,24 +366,14 @@ def assert_plain_error(answer: Json) -> None:
 # ---------------------------------------------------------------- malformed frames
 
 MALFORMED_FRAMES = [
-    b"Content-Length: 5\r\n\r\n{}",
-    b"Content-Length: -5\r\n\r\n{}",
-    b"Content-Length: 0x10\r\n\r\n{}",
-    b"Content-Length: 1e3\r\n\r\n{}",
-    b"Content-Length: 99999999999999999999\r\n\r\n{}",
-    b"Content-Length: 9999999999\r\n\r\n{}",
-    b"Content-Length: \r\n\r\n{}",
-    b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
-    b"Content-Type: x\r\n\r\n{}",
-    b"{}\r\n\r\n",
-    b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"\xff\xfe\x00\x01\x02\n",
-    b"Content-Length 2\r\n\r\n{}",
-    b"A" * 100_000,
-    b"A: b\r\n" * 100 + b"\r\n",
-    b"Content-Length: 2",
+    b"Content-Length: 5\r\n\r\n{}", b"Content-Length: -5\r\n\r\n{}", b"Content-Length: 0x10\r\n\r\n{}",
+    b"Content-Length: 1e3\r\n\r\n{}", b"Content-Length: 99999999999999999999\r\n\r\n{}",
+    b"Content-Length: 9999999999\r\n\r\n{}", b"Content-Length: \r\n\r\n{}",
+    b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", b"Content-Type: x\r\n\r\n{}", b"{}\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\xff\xfe\x00\x01\x02\n", b"Content-Length 2\r\n\r\n{}", b"A" * 100_000,
+    b"A: b\r\n" * 100 + b"\r\n", b"Content-Length: 2",
     b'Content-Length: 60\r\n\r\n{"jsonrpc":"2.0","id":1,"method":"promptls/status"}Content-Length: 2\r\n\r\n{}',
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("data", MALFORMED_FRAMES, ids=range(len(MALFORMED_FRAMES)))
@@ -420,27 +410,6 @@ def test_malformed_frame_ends_server_with_message(
                 pass  # the server has already closed its input
             assert client.process.wait(30) == 1, data
             assert "Invalid message framing" in client.log_text(), data
-
-
-def test_split_and_joined_frames(start_client: Callable[..., RecordingClient], workspace: Path) -> None:
-    client = start_client()
-    client.initialize(workspace)
-    client.wait_indexed()  # afterwards the client sends no messages of its own in between
-    generator = MessageGenerator(1, workspace)
-    bodies = [
-        json.dumps({"jsonrpc": "2.0", "id": f"p{n}", "method": "promptls/status", "params": {}}).encode()
-        for n in range(20)
-    ]
-    data = b"".join(b"Content-Length: %d\r\n\r\n" % len(b) + b for b in bodies)
-    for body in bodies:
-        count_expected_responses(body, generator)
-    for at in range(0, len(data), 7):
-        client.send_bytes(data[at : at + 7])
-    client.send_bytes(data.replace(b'"p', b'"q'))
-    for body in bodies:
-        count_expected_responses(body.replace(b'"p', b'"q'), generator)
-    wait_for_responses(client, generator)
-    assert client.received_counts() == generator.expected
 
 
 # ---------------------------------------------------------------- lifecycle
@@ -496,84 +465,6 @@ def test_initialize_can_be_repeated_after_invalid_params(
         client.initialize(workspace)
         assert client.wait_indexed()["state"] == "ready"
         client.kill()
-
-
-def test_initialize_with_invalid_root_uri_has_no_roots(start_client: Callable[..., RecordingClient]) -> None:
-    client = start_client()
-    client.request("initialize", {"rootUri": 5, "capabilities": {}})
-    client.notify("initialized", {})
-    assert client.wait_indexed()["roots"] == []
-
-
-def test_initialize_with_invalid_options(
-    start_client: Callable[..., RecordingClient], workspace: Path, effort: float
-) -> None:
-    invalid = ({"index": 5, "a": {"b": [1]}}, "x", [[{}]], 5, [], {"index": {"workers": -1}}, True)
-    for options in invalid if effort >= 3 else invalid[:2]:
-        client = start_client()
-        client.initialize(workspace, options=options)
-        assert client.wait_indexed()["state"] == "ready"
-        client.kill()
-
-
-def test_repeated_initialized_starts_one_indexer(start_client: Callable[..., RecordingClient], workspace: Path) -> None:
-    client = start_client()
-    client.initialize(workspace)
-    expected = reference_results(client)
-    for _ in range(3):
-        client.notify("initialized", {})
-    document = workspace / "ask.prompt.md"
-    client.open(document, "how? @shop/cart.py", language="promptls")
-    where = {"textDocument": {"uri": document.as_uri()}, "position": {"line": 0, "character": 8}}
-    assert "class Cart" in client.request("textDocument/hover", where)["contents"]["value"]
-    client.close(document)
-    assert reference_results(client) == expected
-
-
-INVALID_REPLIES: list[Json] = [
-    {"result": 5},
-    {"result": [[]]},
-    {"result": {}},
-    {"error": 7},
-    {"error": {"code": "x"}},
-    {},
-]
-
-
-class UnresponsiveClient(RecordingClient):
-    """A client that never responds to requests, or responds with `replies` in turn."""
-
-    replies: Sequence[Json] = ()
-    answered = 0
-
-    def _handle_message(self, message: Json) -> None:
-        if "method" in message and "id" in message:
-            if self.replies:
-                self.send({"jsonrpc": "2.0", "id": message["id"], **self.replies[self.answered % len(self.replies)]})
-                self.answered += 1
-            return
-        super()._handle_message(message)
-
-
-def assert_served(client: RecordingClient) -> None:
-    assert client.wait_indexed(30)["state"] == "ready"
-    assert client.build(QUESTIONS[0])["mentions"][0]["status"] == "included"
-
-
-def test_client_with_missing_or_invalid_responses_is_served(
-    start_client: Callable[..., RecordingClient], workspace: Path, effort: float
-) -> None:
-    silent = start_client(UnresponsiveClient)
-    silent.initialize(workspace)  # the server waits some seconds for its responses while the others run
-    for first in range(0, len(INVALID_REPLIES), 1 if effort >= 3 else 2):
-        client = start_client(UnresponsiveClient)
-        assert isinstance(client, UnresponsiveClient)
-        client.replies = INVALID_REPLIES[first:] + INVALID_REPLIES[:first]
-        client.initialize(workspace)
-        assert_served(client)
-        assert client.answered > 1  # so that all servers together receive each of the replies
-        client.kill()
-    assert_served(silent)
 
 
 def test_forged_response_does_not_complete_request(

@@ -13,14 +13,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from faultkit import Sandbox, closing_servers, index_results, wait_seconds, worker_pids
+from faultkit import Sandbox, closing_servers, index_results, wait_seconds, wait_until_ready, worker_pids
 from lsp import Client, ResponseError
 from processes import TIMEOUT_S, alive, children, until
 from tally import Tries
@@ -44,16 +43,6 @@ def _stop_servers_after_failure(request: pytest.FixtureRequest, sandbox: Sandbox
         sandbox.stop_servers()
 
 
-def state_of(client: Client) -> str:
-    state: str = client.request("promptls/status", {})["state"]
-    return state
-
-
-def wait_until_ready(client: Client) -> None:
-    """Wait until the server reports the state "ready"."""
-    until(lambda: state_of(client) == "ready", "the server to be ready", interval_s=0.1)
-
-
 def descriptor_count(client: Client) -> int:
     return len(list(Path(f"/proc/{client.process.pid}/fd").iterdir()))
 
@@ -64,28 +53,6 @@ def limit_descriptors(client: Client, number: int) -> None:
 
 
 # ---------------------------------------------------------------- descriptors
-
-
-def test_few_file_descriptors_at_start(sandbox: Sandbox, effort: float, tries: Tries) -> None:
-    """With too few descriptors the server reports it or exits; with enough its results are correct."""
-    rng = random.Random(SEED)
-    for number in rng.sample(range(14, 40), max(1, int(effort))):
-        client = sandbox.launch(command=["sh", "-c", f"ulimit -Sn {number}; exec {sys.executable} -m promptls serve"])
-        tries("servers")
-        try:
-            client.initialize(sandbox.root)
-            wait_seconds(rng.uniform(0, 4))
-            status = client.request("promptls/status", {})
-        except ConnectionError:
-            client.kill()
-            continue  # too few descriptors to start
-        if status["state"] == "ready":
-            assert status["roots"][0]["files"] == sandbox.fresh_index_results()["counts"][1]
-        limit_descriptors(client, 1024)
-        wait_until_ready(client)
-        assert index_results(client) == sandbox.fresh_index_results()
-        client.kill()
-        shutil.rmtree(sandbox.cache, ignore_errors=True)
 
 
 def test_file_descriptors_run_out_while_running(sandbox: Sandbox, effort: float, tries: Tries) -> None:
@@ -169,20 +136,6 @@ def test_edit_is_indexed_after_workers_failed_to_start(sandbox: Sandbox) -> None
     assert index_results(client) == sandbox.fresh_index_results()
 
 
-def test_query_without_worker_uses_keywords(sandbox: Sandbox) -> None:
-    """Keyword search is used and reported until a worker can start, without another request."""
-    client = sandbox.running_client()
-    client.search("anything")  # starts the interactive worker
-    limit_descriptors(client, descriptor_count(client) + 1)
-    for worker in worker_pids(client):
-        os.kill(worker, signal.SIGKILL)
-    result = client.request("promptls/search", {"query": "the sum of what is in it"})
-    assert "keyword-only" in result["index"]["message"]
-    limit_descriptors(client, 4096)
-    wait_until_ready(client)
-    assert index_results(client) == sandbox.fresh_index_results()
-
-
 def test_workers_and_server_are_stopped_and_continued(sandbox: Sandbox) -> None:
     """A stopped worker is replaced and reported in results; a stopped server continues."""
     client = sandbox.running_client()
@@ -206,37 +159,6 @@ def test_workers_and_server_are_stopped_and_continued(sandbox: Sandbox) -> None:
     client.files_changed(*sandbox.apply_state(sandbox.state + 1))
     os.kill(client.process.pid, signal.SIGCONT)
     assert client.wait_response(request)["hits"]
-    assert index_results(client) == sandbox.fresh_index_results()
-
-
-def test_workers_run_out_of_memory(sandbox: Sandbox) -> None:
-    """A worker without memory exits and is replaced; the server reports the missing files and indexes them later."""
-    client = sandbox.running_client()
-    for worker in worker_pids(client):
-        os.kill(worker, signal.SIGKILL)
-    finished, limited = threading.Event(), set()
-
-    def limit_memory() -> None:
-        while not finished.wait(0.01):
-            for worker in worker_pids(client):
-                try:
-                    resource.prlimit(worker, resource.RLIMIT_AS, (100_000_000, 100_000_000))
-                    limited.add(worker)
-                except ProcessLookupError:
-                    pass
-
-    thread = threading.Thread(target=limit_memory)
-    thread.start()
-    try:
-        client.files_changed(*sandbox.apply_state(sandbox.state + 1))
-        status = client.wait_indexed(TIMEOUT_S)
-    finally:
-        finished.set()
-        thread.join()
-    assert limited
-    assert status["state"] == "degraded" and status["message"].endswith(".")
-    assert client.process.poll() is None
-    wait_until_ready(client)
     assert index_results(client) == sandbox.fresh_index_results()
 
 

@@ -17,7 +17,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 import pytest
 
-from lsp import Client, Json, ResponseError
+from lsp import Client, Json, ResponseError, indexed_client
 from promptls.settings import TRUSTED, Settings, parse, sections
 from traversalkit import CANARY, CanaryWorkspace, response_text
 
@@ -182,11 +182,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """Start a server whose settings change."""
     folder = tmp_path_factory.mktemp("served")
     workspace = CanaryWorkspace(folder)
-    client = Client(folder / "cache", env=workspace.env)
-    client.initialize(workspace.root)
-    client.wait_indexed()
-    yield client
-    client.kill()
+    with indexed_client(folder / "cache", workspace.root, env=workspace.env) as client:
+        yield client
 
 
 @pytest.mark.parametrize(
@@ -243,8 +240,7 @@ def test_workspace_files_cannot_change_settings_or_execute_code(tmp_path: Path, 
     (workspace.root / "git").chmod(0o755)
     start = f"cd {workspace.root} && exec {Path(sys.executable).parent / 'promptls'} serve"
     path = f".:{os.environ['PATH']}:"  # the least safe search path
-    client = Client(tmp_path / "cache", env={**workspace.env, "PATH": path}, command=["sh", "-c", start])
-    try:
+    with Client(tmp_path / "cache", env={**workspace.env, "PATH": path}, command=["sh", "-c", start]) as client:
         client.initialize(workspace.root)
         assert client.wait_indexed()["embedder"]["model"] == "bundled"
         texts = all_responses(client) + response_text(client.build("@diff @branch @evil:x @commit:HEAD"))
@@ -252,5 +248,3 @@ def test_workspace_files_cannot_change_settings_or_execute_code(tmp_path: Path, 
         assert CANARY not in texts and "evil" not in kinds
         assert not executed.exists(), executed.read_text()
         assert not connection_count(listening)
-    finally:
-        client.kill()

@@ -18,24 +18,9 @@ from lsp import Client, Json
 from tally import Tries
 
 PIECES = [
-    "a",
-    "\n",
-    "\r\n",
-    "\r",
-    "\x0b",
-    "\x0c",
-    "\x1c",
-    "\x85",
-    "\u2028",
-    "\u2029",
-    "é",
-    "𝄞",
-    "\ufeff",
-    "\t",
-    "x = 1",
+    "a", "\n", "\r\n", "\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "é", "𝄞", "\ufeff", "\t", "x = 1",
     "def f():\n",
-]
-LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

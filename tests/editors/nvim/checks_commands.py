@@ -13,7 +13,6 @@ from suite import (
     wait_attached,
     wait_completion,
     wait_preview,
-    wait_ready,
 )
 
 
@@ -31,30 +30,6 @@ def selection_is_in_the_prompt(session: Session) -> None:
     expect("shop/cart.py:21-24" in text, "the lines have their current numbers", text)
     expect("selection" in text and "✓   @selection" in text, "the lines are included as the selection", text)
     editor.wait_text_gone("╭ Ask")
-
-
-@check("@selection is the range of the command, else the last Visual selection")
-def selection_is_the_range_or_visual_selection(session: Session) -> None:
-    editor = session.open_code()
-    editor.command("26,29Promptls ask why?")
-    editor.wait_text("╭ Ask")
-    wait_attached(editor)
-    editor.type("<Esc><CR>")
-    expect(
-        "shop/cart.py:25-29" in wait_preview(editor) or "shop/cart.py:26-29" in wait_preview(editor),
-        "the selection is the range",
-    )
-    editor.type("q")
-    editor.wait_text_gone("╭ Prompt")
-    editor.type("3GVj<Esc>")
-    editor.command("Promptls build what is @selection")
-    wait_preview(editor)
-
-    def has_selection() -> bool:  # the server may reuse recent client context
-        editor.type("R")
-        return "shop/cart.py:3-4" in wait_preview(editor)
-
-    editor.wait("the selection is the last Visual selection", has_selection)
 
 
 @check("the preview shows statistics and the prompt, and its keys work")
@@ -364,38 +339,6 @@ def command_line_is_completed(session: Session) -> None:
         editor.type("<Esc>")
 
 
-@check("a deleted question cannot be built, and its timers and autocommands are removed")
-def deleted_questions_are_cleaned_up(session: Session) -> None:
-    editor = session.open_code()
-    autocommand_count = "return #vim.api.nvim_get_autocmds({ event = 'User', pattern = 'PromptlsStatus' })"
-    timer_count = """
-      local count = 0
-      vim.uv.walk(function(handle) count = count + (handle:get_type() == 'timer' and 1 or 0) end)
-      return count
-    """
-    initial_timers = editor.lua(timer_count)
-    for unload in (True, False) * 3:
-        editor.command("Promptls scratch")
-        wait_attached(editor)
-        expect(editor.lua(autocommand_count) > 0, "status changes are observed")
-        editor.lua("vim.cmd.stopinsert() vim.api.nvim_buf_delete(0, { force = true, unload = ... })", unload)
-    editor.lua("vim.api.nvim_exec_autocmds('User', { pattern = 'PromptlsStatus' })")
-    editor.wait("the timers are closed", lambda: editor.lua(timer_count) - initial_timers < 3)
-    autocommands = editor.lua(autocommand_count)
-    expect(autocommands == 3, "only unloaded buffers keep their autocommands", autocommands)
-    editor.command("Promptls ask How is it rounded? @#rounded")
-    wait_attached(editor)
-    editor.type("<C-s>")
-    wait_preview(editor)
-    editor.lua("""
-      for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
-        if vim.b[bufnr].promptls_ask then vim.api.nvim_buf_delete(bufnr, { force = true }) end
-      end
-    """)
-    editor.type("R")
-    editor.wait_text("The buffer of this question is closed.")
-
-
 @check("invalid commands and arguments are reported")
 def invalid_commands_are_reported(session: Session) -> None:
     editor = session.open_code()
@@ -414,17 +357,3 @@ def invalid_commands_are_reported(session: Session) -> None:
     session.open_prompt()
     editor.type("<CR>")
     editor.wait_text("message: must not be blank")
-
-
-@check("the preview can be a split")
-def preview_opens_in_a_split(session: Session) -> None:
-    editor = session.open_code()
-    editor.lua("vim.g.promptls = { preview = { style = 'vsplit' } }")
-    editor.command("Promptls build How is it rounded?")
-    wait_preview(editor)
-    expect(editor.lua("return vim.api.nvim_win_get_config(0).relative") == "", "the preview is not a float")
-    editor.wait_text("Prompt")
-    editor.type("q")
-    editor.wait("the split is closed", lambda: editor.lua("return #vim.api.nvim_list_wins()") == 1)
-    editor.lua("vim.g.promptls = nil")
-    wait_ready(editor)

@@ -130,21 +130,6 @@ def installation_by_the_server_works(session: Session) -> None:
     expect((folder / "doc/tags").read_text() == tags, "the tags are those of :helptags")
 
 
-@check("a notebook is synchronized as JSON: its unsaved cells are in the prompt", isolated=True)
-def notebooks_are_synchronized_as_json(session: Session) -> None:
-    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": ["tide = 1\n"]}
-    document = {"cells": [cell], "metadata": {"kernelspec": {"language": "python"}}, "nbformat": 4, "nbformat_minor": 5}
-    session.write_file("gauges.ipynb", json.dumps(document, indent=1))
-    editor = session.open_code("gauges.ipynb")
-    editor.type(":%s/tide = 1/tide = 4711/<CR>")
-    for mention in ("@active", "@gauges.ipynb"):
-        editor.command(f"Promptls build What is it? {mention}")
-        text = wait_preview(editor)
-        expect("tide = 4711" in text and '"cell_type"' not in text, f"{mention} shows the edited cell as code", text)
-        editor.type("q")
-        editor.wait_text_gone("╭ Prompt")
-
-
 @check("the help file has a tag for every command, option, function and mapping, and valid links", isolated=True)
 def help_file_is_complete(session: Session) -> None:
     editor = session.start("--clean", "--cmd", f"set rtp^={PLUGIN}")

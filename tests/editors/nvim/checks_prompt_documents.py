@@ -32,15 +32,6 @@ def completion_follows_typing(session: Session) -> None:
     expect("@shop/cart.py" in wait_completion(editor, "@cart"), "typing again updates the items")
 
 
-@check("symbols are completed after @#")
-def symbols_are_completed(session: Session) -> None:
-    editor = session.open_prompt()
-    editor.type("i@#apply")
-    expect(wait_completion(editor, "@#apply")[0] == "@#apply_discount", "the symbol is the first item")
-    editor.type("<C-n><C-y>")
-    editor.wait("the item is inserted", lambda: current_line(editor) == "@#apply_discount")
-
-
 @check("accepting a folder completes its content")
 def folders_are_completed(session: Session) -> None:
     editor = session.open_prompt()
@@ -53,18 +44,6 @@ def folders_are_completed(session: Session) -> None:
     editor.wait("the file is inserted", lambda: current_line(editor) == "@docs/orders.md")
 
 
-@check("a file name with spaces is inserted in quotes")
-def names_with_spaces_are_completed(session: Session) -> None:
-    editor = session.open_prompt()
-    editor.lua("vim.cmd.split(...) vim.cmd.write()", "notes of today.md")
-    wait_attached(editor)
-    editor.lua("vim.cmd.close()")
-    editor.type("i@notes")
-    wait_completion(editor, "@notes")
-    editor.type("<C-n><C-y>")
-    editor.wait("the quoted name is inserted", lambda: current_line(editor) == '@"notes of today.md"')
-
-
 @check("completion in the middle of a mention replaces the rest of the mention")
 def completion_replaces_the_rest(session: Session) -> None:
     editor = session.open_prompt("Check @shop/money.py please")
@@ -75,71 +54,11 @@ def completion_replaces_the_rest(session: Session) -> None:
     editor.wait("the rest is replaced", lambda: current_line(editor) == "Check @shop/cart.py please")
 
 
-@check("completion inserts at the right column after non-ASCII characters")
-def completion_handles_non_ascii_text(session: Session) -> None:
-    editor = session.open_prompt()
-    editor.type("iGrüße 😀 an @shop/mon")
-    wait_completion(editor, "@shop/mon")
-    editor.type("<C-n><C-y>!")
-    editor.wait("the item is inserted", lambda: current_line(editor) == "Grüße 😀 an @shop/money.py!")
-
-
-@check("an accepted item keeps lines, a symbol or a sentence after the cursor")
-def completion_keeps_the_following_text(session: Session) -> None:
-    for rest in (":10-20", "#Store", "#Store.get and", "の端数処理", "的作用？", ", then", ")"):
-        editor = session.open_prompt(f"説明 See @shop/mo{rest}")
-        editor.type("0fma")  # after the "m" of "mo"
-        editor.type("o<Del>")
-        wait_completion(editor, "@shop/mo")
-        editor.type("<C-n><C-y>")
-        editor.wait(
-            f"the text {rest} is kept",
-            lambda rest=rest, editor=editor: current_line(editor) == f"説明 See @shop/money.py{rest}",
-        )
-
-
 @check("hover shows the content of a mention")
 def hover_shows_content(session: Session) -> None:
     editor = session.open_prompt("Is @shop/money.py:17-19 right?")
     editor.type("0f@lK")
     editor.wait_text("Round half up to whole cents.")
-
-
-@check("hover states a problem once")
-def hover_states_a_problem_once(session: Session) -> None:
-    editor = session.open_prompt("Is @shop/crat.py right?")
-    editor.type("0f@lK")
-    editor.wait_text('File "shop/crat.py" not found in the workspace.')
-    hover = "\n".join(editor.screen.lines()[1:10])  # below the inlay hint
-    expect(hover.count("not found") == 1, "the problem is stated once", hover)
-
-
-@check("diagnostics do not come and go while a mention is typed, and appear behind it")
-def diagnostics_are_stable_while_typing(session: Session) -> None:
-    editor = session.open_prompt("Is @#Monney right? ")
-    editor.wait("the error is shown", lambda: editor.lua("return #vim.diagnostic.get(0) == 1"))
-    editor.lua("""
-      _G.counts, _G.versions = {}, {}
-      vim.api.nvim_create_autocmd('DiagnosticChanged', { buffer = 0, callback = function(event)
-        table.insert(_G.counts, #vim.diagnostic.get(event.buf))
-      end })
-      _G.publish = vim.lsp.handlers['textDocument/publishDiagnostics']
-      vim.lsp.handlers['textDocument/publishDiagnostics'] = function(err, params, ...)
-        _G.publish(err, params, ...)
-        _G.versions[tostring(params.version)] = #params.diagnostics
-      end
-    """)
-    published = "return _G.versions[tostring(vim.lsp.util.buf_versions[vim.api.nvim_get_current_buf()])] or -1"
-    editor.type("A")
-    for letter in "@shop/crat.py":
-        editor.type(letter)
-        editor.wait("diagnostics are published", lambda: editor.lua(published) >= 0)
-    expect(
-        set(editor.lua("return _G.counts")) == {1}, "one error is shown all the time", editor.lua("return _G.counts")
-    )
-    editor.type(" ")
-    editor.wait("the error of the finished mention is published", lambda: editor.lua(published) == 2)
-    editor.lua("vim.lsp.handlers['textDocument/publishDiagnostics'] = _G.publish")
 
 
 @check("the hint of @problems follows the diagnostics of the editor", isolated=True)
@@ -238,14 +157,6 @@ def rename_changes_all_occurrences(session: Session) -> None:
     editor.wait(
         "both mentions are renamed", lambda: editor.lua(buffer_lines) == ["Is @#Money right?", "And @#Money again?"]
     )
-
-
-@check("document symbols list the mentions")
-def document_symbols_list_mentions(session: Session) -> None:
-    editor = session.open_prompt("Is @shop/money.py right? And @#Cart?")
-    editor.type("gO")
-    editor.wait_text("[File] @shop/money.py")
-    editor.wait_text("@#Cart")
 
 
 @check("an unsaved edit is used in the next prompt")

@@ -111,32 +111,6 @@ def crashed_server_is_restarted(session: Session) -> None:
     expect("def rounded" in wait_preview(editor), "a build works")
 
 
-@check("a crash fails the pending request, and repeated crashes stop automatic restarts", isolated=True)
-def repeated_crashes_stop_restarts(session: Session) -> None:
-    session.write_init("vim.g.promptls = { restarts = 2 } vim.lsp.enable('promptls')")
-    editor = session.open_prompt("How is it rounded? @shop/money.py")
-    editor.wait_text("of 8,000 tokens")
-    first_pid = server_pid(editor)
-    os.kill(first_pid, signal.SIGSTOP)
-    editor.type("<CR>")
-    editor.wait("a request is pending", lambda: editor.lua("return require('promptls.client').busy()"))
-    os.kill(first_pid, signal.SIGKILL)
-    error = "The server exited before it responded. Please try again."
-    editor.wait("the pending request fails", lambda: error in messages(editor))
-    for _ in range(2):
-        pid = editor.wait("a server runs", lambda: server_pid(editor))
-        editor.wait("the client is initialized", lambda: editor.lua(IS_INITIALIZED))
-        os.kill(pid, signal.SIGKILL)
-        editor.wait("the server has exited", lambda pid=pid: server_pid(editor) != pid)
-    editor.wait("restarts stop", lambda: "The server crashed repeatedly (signal 9)" in messages(editor))
-    expect(server_pid(editor) == 0, "no server runs")
-    editor.command("Promptls restart")
-    editor.wait(":Promptls restart starts a server", lambda: server_pid(editor))
-    wait_attached(editor)
-    editor.lua("vim.cmd.buffer('cart.py')")
-    wait_attached(editor)
-
-
 @check("the server provides no language features in code buffers")
 def code_buffers_are_only_synchronized(session: Session) -> None:
     session.write_file("till.c", "int till(void) { return 0; }\n")
@@ -253,18 +227,6 @@ def invalid_options_are_reported(session: Session) -> None:
     wait_ready(editor)
 
 
-@check("the server reports a setting of the wrong type and ignores it", isolated=True)
-def invalid_settings_are_ignored(session: Session) -> None:
-    session.write_init(
-        "vim.g.promptls = { settings = { documents = { languages = 'markdown' } } } vim.lsp.enable('promptls')"
-    )
-    editor = session.start("shop/cart.py")
-    editor.wait("a warning is shown", lambda: "The setting documents.languages is ignored" in messages(editor))
-    wait_ready(editor)
-    editor.command("Promptls build How is it rounded? @#rounded")
-    expect("def rounded" in wait_preview(editor), "a build works")
-
-
 @check("the plugin works with --clean, by vim.lsp.enable and by setup()", isolated=True)
 def works_without_user_configuration(session: Session) -> None:
     for init in (
@@ -347,3 +309,29 @@ def quitting_stops_the_server(session: Session) -> None:
         return False
 
     editor.wait("the server has exited", has_exited)
+
+
+@check("a crash fails the pending request, and repeated crashes stop automatic restarts", isolated=True)
+def repeated_crashes_stop_restarts(session: Session) -> None:
+    session.write_init("vim.g.promptls = { restarts = 2 } vim.lsp.enable('promptls')")
+    editor = session.open_prompt("How is it rounded? @shop/money.py")
+    editor.wait_text("of 8,000 tokens")
+    first_pid = server_pid(editor)
+    os.kill(first_pid, signal.SIGSTOP)
+    editor.type("<CR>")
+    editor.wait("a request is pending", lambda: editor.lua("return require('promptls.client').busy()"))
+    os.kill(first_pid, signal.SIGKILL)
+    error = "The server exited before it responded. Please try again."
+    editor.wait("the pending request fails", lambda: error in messages(editor))
+    for _ in range(2):
+        pid = editor.wait("a server runs", lambda: server_pid(editor))
+        editor.wait("the client is initialized", lambda: editor.lua(IS_INITIALIZED))
+        os.kill(pid, signal.SIGKILL)
+        editor.wait("the server has exited", lambda pid=pid: server_pid(editor) != pid)
+    editor.wait("restarts stop", lambda: "The server crashed repeatedly (signal 9)" in messages(editor))
+    expect(server_pid(editor) == 0, "no server runs")
+    editor.command("Promptls restart")
+    editor.wait(":Promptls restart starts a server", lambda: server_pid(editor))
+    wait_attached(editor)
+    editor.lua("vim.cmd.buffer('cart.py')")
+    wait_attached(editor)

@@ -28,7 +28,6 @@ class Screen:
     attributes: dict[int, dict[str, Any]] = field(default_factory=dict)
     colours: dict[str, int] = field(default_factory=lambda: {"foreground": 0xFFFFFF, "background": 0})
     cursor: tuple[int, int] = (0, 0)
-    flushes: int = 0
 
     def redraw(self, batches: list[Any]) -> None:
         """Apply the events of one `redraw` notification."""
@@ -84,6 +83,3 @@ class Screen:
 
     def _default_colors_set(self, foreground: int, background: int, special: int, *_: Any) -> None:
         self.colours = {"foreground": foreground, "background": background}
-
-    def _flush(self) -> None:
-        self.flushes += 1
