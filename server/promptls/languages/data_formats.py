@@ -131,7 +131,6 @@ HCL = Language(
     pack_grammar="hcl",
     legacy_grammar="hcl",
     query_files=("hcl",),
-    mask="hcl",
     line_comments=("#",),
     member_calls={"locals": "variable"},
     block_prefixes={

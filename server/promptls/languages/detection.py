@@ -62,8 +62,6 @@ _IMPLEMENTATIONS = {
     "h": ("m", "mm"),
     "ads": ("adb",),
     "fsi": ("fs",),
-    "resi": ("res",),
-    "rei": ("re",),
     "pks": ("pkb",),
     "tps": ("tpb",),
 }

@@ -53,22 +53,6 @@ MESON = Language(
     names_without_import=True,
 )
 
-GN = Language(
-    name="gn",
-    extensions=("gn", "gni"),
-    scanner="lines",
-    line_comments=("#",),
-    definition_patterns=(
-        ("function", r"template\([ \t]*\"(?P<name>[^\"$\n]{1,100})\"[ \t]*\)"),
-        (
-            "target",
-            r"[ \t]*(?!import\b|if\b|foreach\b|set_defaults\b)\w+\([ \t]*\"(?P<name>[^\"$\n]{1,100})\"[ \t]*\)[ \t]*\{",
-        ),
-        ("variable", r"(?P<name>[a-z]\w*)[ \t]*=(?!=)"),
-    ),
-    names_without_import=True,
-)
-
 JUST = Language(
     name="just",
     aliases=("justfile",),
@@ -91,47 +75,6 @@ BICEP = Language(
     query_files=("bicep",),
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
-    names_without_import=True,
-)
-
-PUPPET = Language(
-    name="puppet",
-    extensions=("pp",),
-    scanner="lines",
-    line_comments=("#",),
-    name_separators=("::",),
-    definition_patterns=(
-        ("class", r"[ \t]*class[ \t]+(?P<name>[a-z][\w:]*)"),
-        ("function", r"[ \t]*(?:define|function|plan)[ \t]+(?P<name>[a-z][\w:]*)"),
-        ("block", r"[ \t]*node[ \t]+['\"]?(?P<name>[\w.-]+)"),
-        ("type", r"[ \t]*type[ \t]+(?P<name>[A-Z][\w:]*)[ \t]*="),
-    ),
-    names_without_import=True,
-)  # fmt: skip
-
-JSONNET = Language(
-    name="jsonnet",
-    extensions=("jsonnet", "libsonnet"),
-    scanner="lines",  # the scanner of the grammar keeps state from text to text
-    line_comments=("//", "#"),
-    block_comments=(("/*", "*/"),),
-    definition_patterns=(
-        ("function", r"[ \t]*(?:local[ \t]+)?(?P<name>[A-Za-z_]\w*)\([^()\n]{0,200}\)[ \t]*(?:=|:{1,3}(?!:))"),
-        ("variable", r"[ \t]*local[ \t]+(?P<name>[A-Za-z_]\w*)[ \t]*="),
-        ("key", r"[ \t]{0,2}['\"]?(?P<name>[A-Za-z_]\w*)['\"]?[ \t]*\+?:{1,3}(?!:)"),
-    ),
-    names_without_import=True,
-)
-
-CUE = Language(
-    name="cue",
-    extensions=("cue",),
-    scanner="lines",
-    line_comments=("//",),
-    definition_patterns=(
-        ("type", r"(?P<name>_?#\w+)[ \t]*:"),
-        ("key", r"(?P<name>\"[^\"\n]{1,80}\"|[A-Za-z_$][\w$]*)[!?]?[ \t]*:"),
-    ),
     names_without_import=True,
 )
 

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from promptls.languages.language import Language
 
 VERILOG = Language(
     name="verilog",
-    extensions=("v", "vh", "vlg"),
-    pack_grammar="verilog",
-    query_files=("verilog",),
-    line_comments=("//",),
-    block_comments=(("/*", "*/"),),
-    names_without_import=True,
-)
-
-SYSTEMVERILOG = Language(
-    name="systemverilog",
-    aliases=("sv",),
-    dialect_of="verilog",
-    extensions=("sv", "svh"),
+    aliases=("systemverilog", "sv"),
+    extensions=("v", "vh", "vlg", "sv", "svh"),
     pack_grammar="verilog",
     query_files=("verilog",),
     line_comments=("//",),
@@ -47,29 +38,11 @@ GLSL = Language(
     names_without_import=True,
 )  # fmt: skip
 
-HLSL = Language(
+HLSL = replace(
+    GLSL,
     name="hlsl",
+    aliases=(),
     extensions=("hlsl", "hlsli", "fx", "fxh", "cginc", "usf", "ush"),
+    shared_extensions=(),
     pack_grammar="hlsl",
-    query_files=("shader", "c"),
-    line_comments=("//",),
-    block_comments=(("/*", "*/"),),
-    names_without_import=True,
-)
-
-WGSL = Language(
-    name="wgsl",
-    extensions=("wgsl",),
-    scanner="lines",
-    line_comments=("//",),
-    block_comments=(("/*", "*/"),),
-    definition_patterns=(
-        ("variable", r"(?:@\w+(?:\([^)\n]{0,40}\))?[ \t]*){0,4}var(?:<[^>\n]{0,40}>)?[ \t]+(?P<name>\w+)[ \t]*[:=]"),
-        (
-            "constant",
-            r"(?:@\w+(?:\([^)\n]{0,40}\))?[ \t]*){0,4}(?:const|override|let|alias)[ \t]+(?P<name>\w+)[ \t]*[:=]",
-        ),
-        ("function", r"(?:@\w+(?:\([^)\n]{0,40}\))?[ \t]*){0,4}fn[ \t]+(?P<name>\w+)[ \t]*\("),
-    ),
-    names_without_import=True,
 )

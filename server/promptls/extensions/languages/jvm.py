@@ -1,10 +1,10 @@
-"""Languages of the Java and Flash platforms, and of Salesforce."""
+"""Groovy and Apex."""
 
 from __future__ import annotations
 
 from promptls.languages.language import Language
 
-_MODIFIERS = r"(?:(?:public|private|protected|static|final|abstract|synchronized|override|inline|dynamic|extern|macro)[ \t]+){0,5}"
+_MODIFIERS = r"(?:(?:public|private|protected|static|final|abstract|synchronized)[ \t]+){0,5}"
 
 GROOVY = Language(
     name="groovy",
@@ -29,35 +29,6 @@ GROOVY = Language(
     ),
     names_without_import=True,
 )  # fmt: skip
-
-HAXE = Language(
-    name="haxe",
-    aliases=("hx",),
-    extensions=("hx", "hxsl"),
-    scanner="lines",
-    line_comments=("//",),
-    block_comments=(("/*", "*/"),),
-    definition_patterns=(
-        ("function", rf"[ \t]*(?:@:?\w+(?:\([^)\n]{{0,60}}\))?[ \t]+){{0,3}}{_MODIFIERS}function[ \t]+(?P<name>\w+)"),
-        ("constant", rf"[ \t]*{_MODIFIERS}(?:final|inline[ \t]+var)[ \t]+(?P<name>\w+)[ \t]*[:=]"),
-        ("type", r"[ \t]*(?:private[ \t]+)?(?:typedef|(?:enum[ \t]+)?abstract)[ \t]+(?P<name>[A-Z]\w*)"),
-    ),
-    names_without_import=True,
-)
-
-ACTIONSCRIPT = Language(
-    name="actionscript",
-    aliases=("as3",),
-    extensions=("as",),
-    scanner="lines",
-    line_comments=("//",),
-    block_comments=(("/*", "*/"),),
-    definition_patterns=(
-        ("function", rf"[ \t]*{_MODIFIERS}function[ \t]+(?:get[ \t]+|set[ \t]+)?(?P<name>\w+)"),
-        ("constant", rf"[ \t]*{_MODIFIERS}const[ \t]+(?P<name>\w+)"),
-    ),
-    names_without_import=True,
-)
 
 APEX = Language(
     name="apex",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from promptls.languages.language import Language
 
 _COMMON_DEFINITIONS = {
@@ -86,17 +88,16 @@ SCHEME = Language(
     names_without_import=True,
 )
 
-RACKET = Language(
+RACKET = replace(
+    SCHEME,
     name="racket",
     aliases=("rkt",),
     extensions=("rkt", "rktl", "rktd", "scrbl"),
+    shared_extensions=(),
     shebangs=("racket",),
     pack_grammar="racket",
-    query_files=("scheme",),
-    line_comments=(";",),
-    block_comments=(("#|", "|#"),),
-    definition_calls={
-        **SCHEME.definition_calls,
+    definition_calls=SCHEME.definition_calls
+    | {
         "define/public": "function",
         "define/private": "function",
         "define/override": "function",
@@ -108,16 +109,4 @@ RACKET = Language(
         "module": "module",
         "module+": "module",
     },
-    names_without_import=True,
-)
-
-FENNEL = Language(
-    name="fennel",
-    extensions=("fnl",),
-    shebangs=("fennel",),
-    pack_grammar="fennel",
-    query_files=("fennel",),
-    line_comments=(";",),
-    definition_calls={"macro": "macro"},
-    names_without_import=True,
 )

@@ -42,20 +42,6 @@ FISH = Language(
     names_without_import=True,
 )
 
-NUSHELL = Language(
-    name="nushell",
-    aliases=("nu",),
-    extensions=("nu",),
-    shebangs=("nu",),
-    scanner="lines",
-    line_comments=("#",),
-    definition_patterns=(
-        ("function", r"[ \t]*(?:export[ \t]+)?(?:def|extern)(?:[ \t]+--?[\w-]+){0,3}[ \t]+(?P<name>[\w!-]+|\"[^\"\n]{1,80}\"|'[^'\n]{1,80}')"),
-        ("constant", r"(?:export[ \t]+)?(?:const|alias)[ \t]+(?P<name>[\w-]+)[ \t]*="),
-    ),
-    names_without_import=True,
-)  # fmt: skip
-
 TCL = Language(
     name="tcl",
     extensions=("tcl", "tm", "itcl", "sdc", "xdc"),
@@ -105,24 +91,6 @@ CYTHON = Language(
     names_without_import=True,
 )  # fmt: skip
 
-COFFEESCRIPT = Language(
-    name="coffeescript",
-    aliases=("coffee",),
-    extensions=("coffee", "litcoffee", "iced", "ls"),
-    file_names=("cakefile",),
-    shebangs=("coffee", "lsc"),
-    scanner="lines",
-    line_comments=("#",),
-    block_comments=(("###", "###"),),
-    definition_patterns=(
-        (
-            "function",
-            r"[ \t]{0,8}(?:(?:module\.)?exports\.|@|\w+::|window\.)?(?P<name>[A-Za-z_$][\w$]*)[ \t]*[:=][ \t]*(?:\([^)\n]{0,120}\)[ \t]*)?[-=]>",
-        ),
-    ),
-    names_without_import=True,
-)
-
 VISUAL_BASIC = Language(
     name="vb",
     aliases=("visual-basic", "vba", "vbscript", "vbnet", "freebasic"),
@@ -137,26 +105,6 @@ VISUAL_BASIC = Language(
     ),
     names_without_import=True,
 )  # fmt: skip
-
-AWK = Language(
-    name="awk",
-    extensions=("awk", "gawk"),
-    shebangs=("awk", "gawk", "mawk"),
-    scanner="lines",
-    line_comments=("#",),
-    names_without_import=True,
-)
-
-PROLOG = Language(
-    name="prolog",
-    extensions=("prolog", "plt", "lgt"),
-    shebangs=("swipl",),
-    scanner="lines",
-    line_comments=("%",),
-    block_comments=(("/*", "*/"),),
-    definition_patterns=(("function", r"(?P<name>[a-z]\w*)(?:\([^\n]*)?[ \t]*(?::-|-->)"),),
-    names_without_import=True,
-)
 
 MATLAB = Language(
     name="matlab",

@@ -36,26 +36,6 @@ NIM = Language(
     names_without_import=True,
 )
 
-ODIN = Language(
-    name="odin",
-    extensions=("odin",),
-    pack_grammar="odin",
-    query_files=("odin",),
-    line_comments=("//",),
-    block_comments=(("/*", "*/"),),
-    names_without_import=True,
-)
-
-HARE = Language(
-    name="hare",
-    extensions=("ha",),
-    pack_grammar="hare",
-    query_files=("hare",),
-    line_comments=("//",),
-    name_separators=("::",),
-    names_without_import=True,
-)
-
 PASCAL = Language(
     name="pascal",
     aliases=("delphi", "objectpascal", "freepascal"),
@@ -107,46 +87,6 @@ SOLIDITY = Language(
     names_without_import=True,
 )
 
-CAIRO = Language(
-    name="cairo",
-    extensions=("cairo",),
-    pack_grammar="cairo",
-    query_files=("cairo",),
-    line_comments=("//",),
-    names_without_import=True,
-)
-
-CRYSTAL = Language(
-    name="crystal",
-    extensions=("cr",),
-    shebangs=("crystal",),
-    scanner="lines",
-    line_comments=("#",),
-    name_separators=("::", "."),
-    definition_patterns=(
-        ("function", r"[ \t]*(?:(?:private|protected|abstract)[ \t]+){0,2}def[ \t]+(?:self\.)?(?P<name>\w+[!?=]?)"),
-        ("macro", r"[ \t]*(?:private[ \t]+)?macro[ \t]+(?P<name>\w+[!?]?)"),
-        ("constant", r"[ \t]*(?P<name>[A-Z][A-Z0-9_]{2,})[ \t]*="),
-    ),
-    names_without_import=True,
-)
-
-V = Language(
-    name="vlang",
-    aliases=("v",),
-    extensions=("vv",),
-    shared_extensions=(
-        (
-            "v",
-            r"^(?:pub[ \t]+)?fn[ \t]+(?:\([^)\n]{1,80}\)[ \t]*)?\w+[\w.]*(?:\[|\()|^module[ \t]+\w+[ \t]*$|^import[ \t]+\w",
-        ),
-    ),
-    scanner="lines",
-    line_comments=("//",),
-    block_comments=(("/*", "*/"),),
-    names_without_import=True,
-)
-
 COBOL = Language(
     name="cobol",
     extensions=("cob", "cbl", "cobol", "cpy", "ccp"),
@@ -181,21 +121,6 @@ ASSEMBLY = Language(
         ("macro", r"(?P<name>\w+)[ \t]+MACRO\b"),
         ("constant", r"[ \t]*\.(?:equ|set)[ \t]+(?P<name>[\w.$]+)[ \t]*,"),
         ("constant", r"(?P<name>[A-Za-z_]\w*)[ \t]+(?:EQU|=)[ \t]"),
-    ),
-    names_without_import=True,
-)
-
-WEBASSEMBLY = Language(
-    name="wat",
-    aliases=("wast",),
-    extensions=("wat", "wast"),
-    scanner="lines",
-    line_comments=(";;",),
-    definition_patterns=(
-        ("function", r"[ \t]*\(func[ \t]+(?P<name>\$[^\s()]+)"),
-        ("constant", r"[ \t]*\((?:global|memory|table|data|elem)[ \t]+(?P<name>\$[^\s()]+)"),
-        ("type", r"[ \t]*\(type[ \t]+(?P<name>\$[^\s()]+)"),
-        ("module", r"[ \t]*\(module[ \t]+(?P<name>\$[^\s()]+)"),
     ),
     names_without_import=True,
 )
