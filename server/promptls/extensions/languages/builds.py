@@ -36,7 +36,6 @@ STARLARK = replace(
     file_names=("BUILD", "WORKSPACE", "BUCK", "tiltfile"),
     shebangs=(),
     pack_grammar="starlark",
-    legacy_grammar="",
     query_files=("starlark", "python"),
     definition_calls={"name": "target"},
     imports=None,

@@ -9,7 +9,6 @@ SQL = Language(
     aliases=("plsql", "mysql", "pgsql"),
     extensions=tuple("sql ddl dml pgsql mysql tsql psql plsql pls plb pks pkb pkg prc trg tps tpb hql cql".split()),
     pack_grammar="sql",
-    legacy_grammar="sql",
     query_files=("sql",),
     scanner="sql",
     line_comments=("--",),
