@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from promptls.languages.language import Language
+from promptls.extensions.languages import outlined
 from promptls.languages.python import PYTHON
 
 _CMAKE_COMMANDS = {
@@ -16,16 +16,13 @@ _CMAKE_COMMANDS = {
     "option": "constant",
 }
 
-CMAKE = Language(
-    name="cmake",
-    extensions=("cmake",),
+CMAKE = outlined(
+    "cmake",
+    "cmake",
     file_names=("cmakelists.txt",),
-    pack_grammar="cmake",
-    query_files=("cmake",),
     line_comments=("#",),
     block_comments=(("#[[", "]]"),),
     definition_calls=_CMAKE_COMMANDS | {name.upper(): kind for name, kind in _CMAKE_COMMANDS.items()},
-    names_without_import=True,
 )
 
 STARLARK = replace(
@@ -42,20 +39,12 @@ STARLARK = replace(
     names_without_import=True,
 )
 
-MESON = Language(
-    name="meson",
-    extensions=(),
-    file_names=("meson.build", "meson_options.txt", "meson.options"),
-    pack_grammar="meson",
-    query_files=("meson",),
-    line_comments=("#",),
-    names_without_import=True,
-)
+MESON = outlined("meson", "", file_names=("meson.build", "meson_options.txt", "meson.options"), line_comments=("#",))
 
-JUST = Language(
-    name="just",
+JUST = outlined(
+    "just",
+    "just",
     aliases=("justfile",),
-    extensions=("just",),
     file_names=("justfile", ".justfile"),
     scanner="lines",
     line_comments=("#",),
@@ -64,26 +53,8 @@ JUST = Language(
         ("target", r"@?(?P<name>[A-Za-z_][\w-]*)(?:[ \t]+[^:\n]*)?:(?!=)"),
         ("target", r"alias[ \t]+(?P<name>[\w-]+)[ \t]*:="),
     ),
-    names_without_import=True,
 )
 
-BICEP = Language(
-    name="bicep",
-    extensions=("bicep", "bicepparam"),
-    pack_grammar="bicep",
-    query_files=("bicep",),
-    line_comments=("//",),
-    block_comments=(("/*", "*/"),),
-    names_without_import=True,
-)
+BICEP = outlined("bicep", "bicep bicepparam", line_comments=("//",), block_comments=(("/*", "*/"),))
 
-REGO = Language(
-    name="rego",
-    aliases=("opa",),
-    extensions=("rego",),
-    pack_grammar="rego",
-    query_files=("rego",),
-    line_comments=("#",),
-    name_separators=(".",),
-    names_without_import=True,
-)
+REGO = outlined("rego", "rego", aliases=("opa",), line_comments=("#",), name_separators=(".",))

@@ -4,27 +4,14 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from promptls.extensions.languages import outlined
 from promptls.languages.language import Language
 
-VERILOG = Language(
-    name="verilog",
-    aliases=("systemverilog", "sv"),
-    extensions=("v", "vh", "vlg", "sv", "svh"),
-    pack_grammar="verilog",
-    query_files=("verilog",),
-    line_comments=("//",),
-    block_comments=(("/*", "*/"),),
-    names_without_import=True,
+VERILOG = outlined(
+    "verilog", "v vh vlg sv svh", aliases=("systemverilog", "sv"), line_comments=("//",), block_comments=(("/*", "*/"),)
 )
 
-VHDL = Language(
-    name="vhdl",
-    extensions=("vhd", "vhdl", "vho"),
-    pack_grammar="vhdl",
-    query_files=("vhdl",),
-    line_comments=("--",),
-    names_without_import=True,
-)
+VHDL = outlined("vhdl", "vhd vhdl vho", line_comments=("--",))
 
 GLSL = Language(
     name="glsl",

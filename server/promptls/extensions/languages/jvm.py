@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from promptls.extensions.languages import outlined
 from promptls.languages.language import Language
 
 _MODIFIERS = r"(?:(?:public|private|protected|static|final|abstract|synchronized)[ \t]+){0,5}"
@@ -30,19 +31,16 @@ GROOVY = Language(
     names_without_import=True,
 )  # fmt: skip
 
-APEX = Language(
-    name="apex",
+APEX = outlined(
+    "apex",
+    "apex trigger",
     aliases=("salesforce",),
-    extensions=("apex", "trigger"),
     shared_extensions=(
         (
             "cls",
             r"(?i)^[ \t]*(?:(?:public|private|global|virtual|abstract|with(?:out)?|inherited|sharing)[ \t]+){1,5}(?:class|interface|enum)[ \t]+\w",
         ),
     ),
-    pack_grammar="apex",
-    query_files=("apex",),
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
-    names_without_import=True,
 )

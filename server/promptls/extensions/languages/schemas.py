@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-from promptls.languages.language import Language
+from promptls.extensions.languages import outlined
 
-SQL = Language(
-    name="sql",
+SQL = outlined(
+    "sql",
+    "sql ddl dml pgsql mysql tsql psql plsql pls plb pks pkb pkg prc trg tps tpb hql cql",
     aliases=("plsql", "mysql", "pgsql"),
-    extensions=tuple("sql ddl dml pgsql mysql tsql psql plsql pls plb pks pkb pkg prc trg tps tpb hql cql".split()),
-    pack_grammar="sql",
-    query_files=("sql",),
     scanner="sql",
     line_comments=("--",),
     block_comments=(("/*", "*/"),),
     name_separators=(".",),
-    names_without_import=True,
 )
 
-THRIFT = Language(
-    name="thrift",
-    extensions=("thrift",),
-    pack_grammar="thrift",
-    query_files=("thrift",),
-    line_comments=("//", "#"),
-    block_comments=(("/*", "*/"),),
-    names_without_import=True,
-)
+THRIFT = outlined("thrift", "thrift", line_comments=("//", "#"), block_comments=(("/*", "*/"),))
 
-PRISMA = Language(
-    name="prisma",
-    extensions=("prisma",),
-    pack_grammar="prisma",
-    query_files=("prisma",),
-    line_comments=("//",),
-    names_without_import=True,
-)
+PRISMA = outlined("prisma", "prisma", line_comments=("//",))

@@ -4,64 +4,38 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from promptls.extensions.languages import outlined
 from promptls.languages.language import Language
 from promptls.languages.scripting import LUA
 
-POWERSHELL = Language(
-    name="powershell",
+POWERSHELL = outlined(
+    "powershell",
+    "ps1 psm1 psd1",
     aliases=("ps1", "pwsh", "posh"),
-    extensions=("ps1", "psm1", "psd1"),
     shebangs=("pwsh", "powershell"),
-    pack_grammar="powershell",
-    query_files=("powershell",),
     line_comments=("#",),
     block_comments=(("<#", "#>"),),
-    names_without_import=True,
 )
 
-BATCH = Language(
-    name="batch",
+BATCH = outlined(
+    "batch",
+    "bat cmd",
     aliases=("bat", "batchfile", "dosbatch"),
-    extensions=("bat", "cmd"),
     scanner="lines",
     line_comments=("rem ", "REM ", "Rem ", "::"),
     definition_patterns=(
         ("function+", r"[ \t]*:(?P<name>(?!:)[\w.-]+)"),
         ("constant", r"@?set[ \t]+\"?(?P<name>\w+)="),
     ),
-    names_without_import=True,
 )
 
-FISH = Language(
-    name="fish",
-    extensions=("fish",),
-    shebangs=("fish",),
-    pack_grammar="fish",
-    query_files=("fish",),
-    line_comments=("#",),
-    names_without_import=True,
+FISH = outlined("fish", "fish", shebangs=("fish",), line_comments=("#",))
+
+TCL = outlined(
+    "tcl", "tcl tm itcl sdc xdc", shebangs=("tclsh", "wish", "expect"), line_comments=("#",), name_separators=("::",)
 )
 
-TCL = Language(
-    name="tcl",
-    extensions=("tcl", "tm", "itcl", "sdc", "xdc"),
-    shebangs=("tclsh", "wish", "expect"),
-    pack_grammar="tcl",
-    query_files=("tcl",),
-    line_comments=("#",),
-    name_separators=("::",),
-    names_without_import=True,
-)
-
-GDSCRIPT = Language(
-    name="gdscript",
-    aliases=("gd", "godot"),
-    extensions=("gd",),
-    pack_grammar="gdscript",
-    query_files=("gdscript",),
-    line_comments=("#",),
-    names_without_import=True,
-)
+GDSCRIPT = outlined("gdscript", "gd", aliases=("gd", "godot"), line_comments=("#",))
 
 LUAU = replace(
     LUA,
@@ -106,18 +80,15 @@ VISUAL_BASIC = Language(
     names_without_import=True,
 )  # fmt: skip
 
-MATLAB = Language(
-    name="matlab",
+MATLAB = outlined(
+    "matlab",
+    "matlab",
     aliases=("octave",),
-    extensions=("matlab",),
     shared_extensions=(
         ("m", r"^[ \t]*(?:function\b[^\n;{]*(?:=|\(|$)|classdef\b|%|(?:clc|clear|close all)\b|end;?[ \t]*$)"),
     ),
     shebangs=("octave",),
-    pack_grammar="matlab",
-    query_files=("matlab",),
     line_comments=("%", "#"),
     block_comments=(("%{", "%}"),),
     name_separators=(".",),
-    names_without_import=True,
 )
