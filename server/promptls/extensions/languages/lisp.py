@@ -87,8 +87,8 @@ RACKET = replace(
     shared_extensions=(),
     shebangs=("racket",),
     pack_grammar="racket",
-    definition_calls=SCHEME.definition_calls
-    | {
+    definition_calls={
+        **SCHEME.definition_calls,
         "define/public": "function",
         "define/private": "function",
         "define/override": "function",
