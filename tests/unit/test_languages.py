@@ -76,6 +76,7 @@ FIRST_LINES = {
     "#!/usr/bin/Rscript": "r",
     "#!/usr/bin/env": "text",
     "#!": "text",
+    "#!/usr/bin/awk -f": "awk",
     "import os": "text",
 }
 
@@ -96,6 +97,9 @@ SHARED_EXTENSIONS = [
     ("a.m", "function y = f(x)\n", "matlab"),
     ("a.h", "#import <Foundation/Foundation.h>\n", "objc"),
     ("a.v", "module m(input a);\nendmodule\n", "verilog"),
+    ("a.v", "module main\n\nfn main() {\n}\n", "vlang"),
+    ("a.v", "Require Import List.\n", "coq"),
+    ("a.pp", "class a { }\n", "puppet"),
     ("a.pp", "unit a;\n", "pascal"),
     ("a.cls", "public class A {\n}\n", "apex"),
     ("a.cls", 'VERSION 1.0 CLASS\nAttribute VB_Name = "A"\n', "vb"),

@@ -69,12 +69,20 @@ TEMPLATES = {
         '<template>\n</template>\n<script type="application/json">\n{"a": 1}\n</script>\n<script>\nfunction a() {}\n</script>\n',
         "function a 7-7",
     ),
+    "a.cshtml": (
+        '@model A\n@functions {\n  string Badge(int n) => n > 9 ? "}" : "";\n}\n<p>@Badge(1)</p>\n@code {\n  public int N { get; set; }\n'
+        "  // }\n  void Load()\n  {\n  }\n}\n",
+        "function Badge 3-3, variable N 7-7, function Load 9-11",
+    ),
+    "a.razor": ("@code {\n  void Load()\n  {\n  }\n}\n", "function Load 2-4"),
     "a.html": (
         "{% block main %}\n<script>\nfunction open() {\n}\n</script>\n{% if a %}x{% endif %}\n{% endblock %}\n",
         "block main 1-7, section main.script 2-5, function main.script.open 3-4",
     ),
     "a.njk": ("{% macro row(a) %}\n{% endmacro %}\n", "macro row 1-2"),
     "a.gotmpl": ('{{ define "row" }}\n{{ if .A }}x{{ end }}\n{{ end }}\n', "block row 1-3"),
+    "a.mako": ('<%def name="row(a)">\n</%def>\n', "function row 1-2"),
+    "a.ftl": ("<#macro row a>\n</#macro>\n", "macro row 1-2"),
 }
 
 
@@ -85,7 +93,7 @@ def test_code_of_templates_has_names_and_lines(path: str) -> None:
     assert ", ".join(f"{s.kind} {s.qualified} {s.span.start + 1}-{s.span.end}" for s in symbols) == expected
 
 
-@pytest.mark.parametrize("mask", ["markup", "front_matter", "objc_macros"])
+@pytest.mark.parametrize("mask", ["markup", "front_matter", "razor", "objc_macros"])
 def test_masked_source_keeps_offsets_and_lines(mask: str) -> None:
     text = (
         "---\nlet ß = 1\n---\n<script>a</script>\n@code {\n x\n}\n@functions {\n}\n<script>\n"

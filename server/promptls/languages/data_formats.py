@@ -124,6 +124,7 @@ HCL = Language(
     extensions=("hcl", "tf", "tfvars"),
     pack_grammar="hcl",
     query_files=("hcl",),
+    mask="hcl",
     line_comments=("#",),
     member_calls={"locals": "variable"},
     block_prefixes={

@@ -62,6 +62,8 @@ _IMPLEMENTATIONS = {
     "h": ("m", "mm"),
     "ads": ("adb",),
     "fsi": ("fs",),
+    "resi": ("res",),
+    "rei": ("re",),
     "pks": ("pkb",),
     "tps": ("tpb",),
 }

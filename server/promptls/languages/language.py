@@ -21,21 +21,23 @@ Mask = Literal[
     "",
     "markup",
     "front_matter",
+    "razor",
     "objc_macros",
     "macros",
     "signatures",
     "c",
     "cpp",
     "kotlin",
+    "hcl",
     "dart",
 ]
 """Rewriting of the source before it is parsed; offsets and lines stay the same.
 
-"markup" blanks everything outside of script elements, and "front_matter" keeps the code between "---"
-lines as well. "objc_macros" replaces the macros that declare enumerations, and blanks those
-alone on a line. "macros" blanks macro calls that hold items.
+"markup" blanks everything outside of script elements and snippets, and "front_matter" keeps the code between "---"
+lines as well. "razor" keeps the blocks "@code" and "@functions" as members of a class "_". "objc_macros" replaces the
+macros that declare enumerations, and blanks those alone on a line. "macros" blanks macro calls that hold items.
 "signatures" separates call signatures that lack a semicolon, which the TypeScript grammars cannot parse.
-"kotlin" blanks the second and further annotations, and ends the last member of a one-line block.
+"kotlin" blanks context parameters and ends the last member of a one-line block. "hcl" shortens one-line blocks with commas.
 "dart" turns extension types into classes. "c" and "cpp" hide preprocessor conditionals, and macros in declarations.
 """
 

@@ -58,3 +58,56 @@ JUST = outlined(
 BICEP = outlined("bicep", "bicep bicepparam", line_comments=("//",), block_comments=(("/*", "*/"),))
 
 REGO = outlined("rego", "rego", aliases=("opa",), line_comments=("#",), name_separators=(".",))
+
+GN = outlined(
+    "gn",
+    "gn gni",
+    scanner="lines",
+    line_comments=("#",),
+    definition_patterns=(
+        ("function", r"template\([ \t]*\"(?P<name>[^\"$\n]{1,100})\"[ \t]*\)"),
+        (
+            "target",
+            r"[ \t]*(?!import\b|if\b|foreach\b|set_defaults\b)\w+\([ \t]*\"(?P<name>[^\"$\n]{1,100})\"[ \t]*\)[ \t]*\{",
+        ),
+        ("variable", r"(?P<name>[a-z]\w*)[ \t]*=(?!=)"),
+    ),
+)
+
+PUPPET = outlined(
+    "puppet",
+    "pp",
+    scanner="lines",
+    line_comments=("#",),
+    name_separators=("::",),
+    definition_patterns=(
+        ("class", r"[ \t]*class[ \t]+(?P<name>[a-z][\w:]*)"),
+        ("function", r"[ \t]*(?:define|function|plan)[ \t]+(?P<name>[a-z][\w:]*)"),
+        ("block", r"[ \t]*node[ \t]+['\"]?(?P<name>[\w.-]+)"),
+        ("type", r"[ \t]*type[ \t]+(?P<name>[A-Z][\w:]*)[ \t]*="),
+    ),
+)
+
+JSONNET = outlined(
+    "jsonnet",
+    "jsonnet libsonnet",
+    scanner="lines",
+    line_comments=("//", "#"),
+    block_comments=(("/*", "*/"),),
+    definition_patterns=(
+        ("function", r"[ \t]*(?:local[ \t]+)?(?P<name>[A-Za-z_]\w*)\([^()\n]{0,200}\)[ \t]*(?:=|:{1,3}(?!:))"),
+        ("variable", r"[ \t]*local[ \t]+(?P<name>[A-Za-z_]\w*)[ \t]*="),
+        ("key", r"[ \t]{0,2}['\"]?(?P<name>[A-Za-z_]\w*)['\"]?[ \t]*\+?:{1,3}(?!:)"),
+    ),
+)
+
+CUE = outlined(
+    "cue",
+    "cue",
+    scanner="lines",
+    line_comments=("//",),
+    definition_patterns=(
+        ("type", r"(?P<name>_?#\w+)[ \t]*:"),
+        ("key", r"(?P<name>\"[^\"\n]{1,80}\"|[A-Za-z_$][\w$]*)[!?]?[ \t]*:"),
+    ),
+)

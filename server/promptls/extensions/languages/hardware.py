@@ -33,3 +33,19 @@ HLSL = replace(
     shared_extensions=(),
     pack_grammar="hlsl",
 )
+
+WGSL = outlined(
+    "wgsl",
+    "wgsl",
+    scanner="lines",
+    line_comments=("//",),
+    block_comments=(("/*", "*/"),),
+    definition_patterns=(
+        ("variable", r"(?:@\w+(?:\([^)\n]{0,40}\))?[ \t]*){0,4}var(?:<[^>\n]{0,40}>)?[ \t]+(?P<name>\w+)[ \t]*[:=]"),
+        (
+            "constant",
+            r"(?:@\w+(?:\([^)\n]{0,40}\))?[ \t]*){0,4}(?:const|override|let|alias)[ \t]+(?P<name>\w+)[ \t]*[:=]",
+        ),
+        ("function", r"(?:@\w+(?:\([^)\n]{0,40}\))?[ \t]*){0,4}fn[ \t]+(?P<name>\w+)[ \t]*\("),
+    ),
+)

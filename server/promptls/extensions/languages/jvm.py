@@ -44,3 +44,30 @@ APEX = outlined(
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
 )
+
+HAXE = outlined(
+    "haxe",
+    "hx hxsl",
+    aliases=("hx",),
+    scanner="lines",
+    line_comments=("//",),
+    block_comments=(("/*", "*/"),),
+    definition_patterns=(
+        ("function", rf"[ \t]*(?:@:?\w+(?:\([^)\n]{{0,60}}\))?[ \t]+){{0,3}}{_MODIFIERS}function[ \t]+(?P<name>\w+)"),
+        ("constant", rf"[ \t]*{_MODIFIERS}(?:final|inline[ \t]+var)[ \t]+(?P<name>\w+)[ \t]*[:=]"),
+        ("type", r"[ \t]*(?:private[ \t]+)?(?:typedef|(?:enum[ \t]+)?abstract)[ \t]+(?P<name>[A-Z]\w*)"),
+    ),
+)
+
+ACTIONSCRIPT = outlined(
+    "actionscript",
+    "as",
+    aliases=("as3",),
+    scanner="lines",
+    line_comments=("//",),
+    block_comments=(("/*", "*/"),),
+    definition_patterns=(
+        ("function", rf"[ \t]*{_MODIFIERS}function[ \t]+(?:get[ \t]+|set[ \t]+)?(?P<name>\w+)"),
+        ("constant", rf"[ \t]*{_MODIFIERS}const[ \t]+(?P<name>\w+)"),
+    ),
+)

@@ -101,3 +101,5 @@ RACKET = replace(
         "module+": "module",
     },
 )
+
+FENNEL = outlined("fennel", "fnl", shebangs=("fennel",), line_comments=(";",), definition_calls={"macro": "macro"})

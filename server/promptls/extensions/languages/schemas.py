@@ -17,3 +17,46 @@ SQL = outlined(
 THRIFT = outlined("thrift", "thrift", line_comments=("//", "#"), block_comments=(("/*", "*/"),))
 
 PRISMA = outlined("prisma", "prisma", line_comments=("//",))
+
+CAPNP = outlined("capnp", "capnp", aliases=("capnproto",), line_comments=("#",))
+
+SMITHY = outlined("smithy", "smithy", line_comments=("//",))
+
+FLATBUFFERS = outlined(
+    "flatbuffers",
+    "fbs",
+    aliases=("fbs",),
+    scanner="lines",
+    line_comments=("//",),
+    block_comments=(("/*", "*/"),),
+    definition_patterns=(
+        ("struct", r"[ \t]*(?:table|struct|union|rpc_service)[ \t]+(?P<name>\w+)"),
+        ("namespace", r"[ \t]*namespace[ \t]+(?P<name>[\w.]+)[ \t]*;"),
+    ),
+)
+
+DBML = outlined(
+    "dbml",
+    "dbml",
+    scanner="lines",
+    line_comments=("//",),
+    block_comments=(("/*", "*/"),),
+    definition_patterns=(
+        ("table", r"[ \t]*Table[ \t]+(?P<name>[\w.]+|\"[^\"\n]{1,80}\")"),
+        ("enum", r"[ \t]*Enum[ \t]+(?P<name>[\w.]+)"),
+    ),
+)
+
+GRAMMAR_RULES = outlined(
+    "antlr",
+    "g4 antlr ebnf peg pest lark",
+    aliases=("g4",),
+    scanner="lines",
+    line_comments=("//",),
+    block_comments=(("/*", "*/"),),
+    definition_patterns=(
+        ("function", r"(?:fragment[ \t]+)?(?P<name>[A-Za-z_][\w-]*)[ \t]*(?:::=|:=|<-|=|:(?!:))"),
+        ("function", r"(?!(?:options|tokens|channels)[ \t]*$)(?P<name>[A-Za-z_]\w*)[ \t]*$"),
+        ("module", r"(?:(?:lexer|parser)[ \t]+)?grammar[ \t]+(?P<name>\w+)[ \t]*;"),
+    ),
+)

@@ -92,3 +92,48 @@ MATLAB = outlined(
     block_comments=(("%{", "%}"),),
     name_separators=(".",),
 )
+
+NUSHELL = outlined(
+    "nushell",
+    "nu",
+    aliases=("nu",),
+    shebangs=("nu",),
+    scanner="lines",
+    line_comments=("#",),
+    definition_patterns=(
+        (
+            "function",
+            r"[ \t]*(?:export[ \t]+)?(?:def|extern)(?:[ \t]+--?[\w-]+){0,3}[ \t]+(?P<name>[\w!-]+|\"[^\"\n]{1,80}\"|'[^'\n]{1,80}')",
+        ),
+        ("constant", r"(?:export[ \t]+)?(?:const|alias)[ \t]+(?P<name>[\w-]+)[ \t]*="),
+    ),
+)
+
+COFFEESCRIPT = outlined(
+    "coffeescript",
+    "coffee litcoffee iced ls",
+    aliases=("coffee",),
+    file_names=("cakefile",),
+    shebangs=("coffee", "lsc"),
+    scanner="lines",
+    line_comments=("#",),
+    block_comments=(("###", "###"),),
+    definition_patterns=(
+        (
+            "function",
+            r"[ \t]{0,8}(?:(?:module\.)?exports\.|@|\w+::|window\.)?(?P<name>[A-Za-z_$][\w$]*)[ \t]*[:=][ \t]*(?:\([^)\n]{0,120}\)[ \t]*)?[-=]>",
+        ),
+    ),
+)
+
+AWK = outlined("awk", "awk gawk", shebangs=("awk", "gawk", "mawk"), scanner="lines", line_comments=("#",))
+
+PROLOG = outlined(
+    "prolog",
+    "prolog plt lgt",
+    shebangs=("swipl",),
+    scanner="lines",
+    line_comments=("%",),
+    block_comments=(("/*", "*/"),),
+    definition_patterns=(("function", r"(?P<name>[a-z]\w*)(?:\([^\n]*)?[ \t]*(?::-|-->)"),),
+)

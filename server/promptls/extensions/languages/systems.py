@@ -88,3 +88,52 @@ ASSEMBLY = outlined(
         ("constant", r"(?P<name>[A-Za-z_]\w*)[ \t]+(?:EQU|=)[ \t]"),
     ),
 )
+
+ODIN = outlined("odin", "odin", line_comments=("//",), block_comments=(("/*", "*/"),))
+
+HARE = outlined("hare", "ha", line_comments=("//",), name_separators=("::",))
+
+CAIRO = outlined("cairo", "cairo", line_comments=("//",))
+
+CRYSTAL = outlined(
+    "crystal",
+    "cr",
+    shebangs=("crystal",),
+    scanner="lines",
+    line_comments=("#",),
+    name_separators=("::", "."),
+    definition_patterns=(
+        ("function", r"[ \t]*(?:(?:private|protected|abstract)[ \t]+){0,2}def[ \t]+(?:self\.)?(?P<name>\w+[!?=]?)"),
+        ("macro", r"[ \t]*(?:private[ \t]+)?macro[ \t]+(?P<name>\w+[!?]?)"),
+        ("constant", r"[ \t]*(?P<name>[A-Z][A-Z0-9_]{2,})[ \t]*="),
+    ),
+)
+
+V = outlined(
+    "vlang",
+    "vv",
+    aliases=("v",),
+    shared_extensions=(
+        (
+            "v",
+            r"^(?:pub[ \t]+)?fn[ \t]+(?:\([^)\n]{1,80}\)[ \t]*)?\w+[\w.]*(?:\[|\()|^module[ \t]+\w+[ \t]*$|^import[ \t]+\w",
+        ),
+    ),
+    scanner="lines",
+    line_comments=("//",),
+    block_comments=(("/*", "*/"),),
+)
+
+WEBASSEMBLY = outlined(
+    "wat",
+    "wat wast",
+    aliases=("wast",),
+    scanner="lines",
+    line_comments=(";;",),
+    definition_patterns=(
+        ("function", r"[ \t]*\(func[ \t]+(?P<name>\$[^\s()]+)"),
+        ("constant", r"[ \t]*\((?:global|memory|table|data|elem)[ \t]+(?P<name>\$[^\s()]+)"),
+        ("type", r"[ \t]*\(type[ \t]+(?P<name>\$[^\s()]+)"),
+        ("module", r"[ \t]*\(module[ \t]+(?P<name>\$[^\s()]+)"),
+    ),
+)

@@ -1,7 +1,7 @@
 """Scanner of templates: named blocks and macros between the tags of template engines.
 
-Recognized are Jinja, Django, Twig, Nunjucks and Liquid ("{% block name %}"), Go and Handlebars
-("{{ define "name" }}"). The rest of a template is markup.
+Recognized are Jinja, Django, Twig, Nunjucks and Liquid ("{% block name %}"), Go and Handlebars ("{{ define "name" }}"),
+Mako ("<%def name="name()">") and FreeMarker ("<#macro name>"). The rest of a template is markup.
 """
 
 from __future__ import annotations
@@ -17,9 +17,13 @@ _TAG = re.compile(
     rb"(?:[ \t]+['\"]?(?P<tag_name>[\w.-]+))?[^\n%]{0,300}%\}"
     rb"|\{\{[-~]?\s*(?P<go>define|block|end|if|range|with)\b(?:[ \t]+\"(?P<go_name>[^\"\n]{1,100})\")?[^\n}]{0,300}\}\}"
     rb"|\{\{(?P<inline>#\*inline|/inline)(?:[ \t]+\"(?P<inline_name>[^\"\n]{1,100})\")?[^\n}]{0,100}\}\}"
+    rb"|<(?P<mako>%def|%block|/%def|/%block)(?:\s+name=\"(?P<mako_name>\w{1,100}))?\b[^\n>]{0,300}>"
+    rb"|<(?P<ftl>#macro|#function|/#macro|/#function)(?:[ \t]+(?P<ftl_name>\w{1,100}))?[^\n>]{0,300}>",
 )
-_KINDS = {b"macro": "macro"}
-_DEFINING = frozenset({b"block", b"macro", b"capture", b"define", b"#*inline"})
+_KINDS = {b"macro": "macro", b"#macro": "macro", b"#function": "function", b"%def": "function", b"define": "block"}
+_DEFINING = frozenset(
+    {b"block", b"macro", b"capture", b"define", b"#*inline", b"%def", b"%block", b"#macro", b"#function"}
+)
 _OPENING_GO = frozenset({b"define", b"block", b"if", b"range", b"with"})
 
 
@@ -28,7 +32,7 @@ def scan_templates(source: SourceText, language: Language) -> list[SymbolDraft]:
     drafts: list[SymbolDraft] = []
     open_tags: list[tuple[bytes, SymbolDraft | None]] = []
     for match in _TAG.finditer(source.data):
-        engine = next(name for name in ("tag", "go", "inline") if match.group(name))
+        engine = next(name for name in ("tag", "go", "inline", "mako", "ftl") if match.group(name))
         word = match.group(engine)
         if word.startswith((b"end", b"/")):
             _close(open_tags, b"" if word == b"end" else word.removeprefix(b"end").lstrip(b"/"), match.end())
@@ -50,7 +54,7 @@ def _close(open_tags: list[tuple[bytes, SymbolDraft | None]], word: bytes, end: 
     """End the innermost open tag; tags without an end, such as "set", are skipped."""
     while open_tags:
         opened, draft = open_tags.pop()
-        if word and opened.lstrip(b"#*") != word.lstrip(b"#*"):
+        if word and opened.lstrip(b"#*%") != word.lstrip(b"#*%"):
             continue
         if draft is not None:
             draft.end = end

@@ -22,24 +22,83 @@ _DATA_SCRIPT = re.compile(
 """Attributes of a script element whose content is data or a template."""
 
 _FRONT_MATTER = re.compile(rb"\A\s*---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
+_RAZOR_BLOCK = re.compile(rb"@(?:code|functions)\s*\{")
+_CSHARP_TOKEN = re.compile(
+    rb"@\"(?:[^\"]|\"\")*(?:\"|\Z)|\"(?:[^\"\\\n]|\\.)*|'(?:[^'\\\n]|\\.)*|//[^\n]*|/\*.*?(?:\*/|\Z)|@?[{}]", re.DOTALL
+)
+_SNIPPET = re.compile(rb"\{(?:#snippet\s+\w+\s*\([^\n]{0,300}?\)\s*|/snippet)\}")
+"""Beginning or end of a Svelte snippet."""
 
 
 def scripts_only(data: bytes, with_front_matter: bool = False) -> bytes:
-    """Blank everything outside of the script elements of markup, except the front matter."""
+    """Blank everything outside of the script elements of markup, except the heads of snippets and the front matter."""
     front_matter = _FRONT_MATTER.match(data) if with_front_matter else None
-    masked = bytearray(data.translate(BLANK))
+    pieces: list[bytes] = []
     position = 0
     if front_matter is not None:
-        masked[front_matter.start(1) : front_matter.end(1)] = front_matter[1]
+        pieces += _snippets_only(data[: front_matter.start(1)]), front_matter.group(1)
         position = front_matter.end(1)
     while (start := _SCRIPT_START.search(data, position)) is not None:
         end = _SCRIPT_END.search(data, start.end())
         if end is None:
             break
         if _DATA_SCRIPT.search(start.group(1)) is None:
-            masked[start.end() : end.start()] = data[start.end() : end.start()]
+            pieces += _snippets_only(data[position : start.end()]), data[start.end() : end.start()]
+        else:
+            pieces.append(_snippets_only(data[position : end.start()]))
         position = end.start()
+    return b"".join([*pieces, _snippets_only(data[position:])])
+
+
+def _snippets_only(markup: bytes) -> bytes:
+    """Blank markup, and turn each Svelte snippet into a function without content."""
+    blank = markup.translate(BLANK)
+    if b"{#snippet" not in markup:
+        return blank
+    functions = bytearray(blank)
+    opened: list[tuple[int, int]] = []
+    for match in _SNIPPET.finditer(markup):
+        start, end = match.span()
+        if markup[start + 1 : start + 2] == b"#":
+            opened.append((start, end))
+        elif opened:
+            head, body = opened.pop()
+            functions[head:body] = b"function " + markup[head + len("{#snippet") : body - 1] + b"{"
+            functions[start : start + 1] = b"}"
+    return bytes(functions)
+
+
+def razor_blocks_only(data: bytes) -> bytes:
+    """Blank everything outside of the code blocks of a Razor template, and make each block a class "_".
+
+    The head of the class replaces blanks before the block. The members of a block that begins the file stay at top
+    level.
+    """
+    masked = bytearray(data.translate(BLANK))
+    position = 0
+    while (match := _RAZOR_BLOCK.search(data, position)) is not None:
+        end = _block_end(data, match.end() - 1)
+        room = masked.rfind(b"     ", position, match.start())
+        if room >= 0:
+            masked[room : room + 5], masked[match.start()] = b"class", ord("_")  # an "@" in the text
+            masked[match.end() - 1 : end] = data[match.end() - 1 : end]
+        else:
+            masked[match.end() : max(match.end(), end - 1)] = data[match.end() : max(match.end(), end - 1)]
+        position = end
     return bytes(masked)
+
+
+def _block_end(data: bytes, brace: int) -> int:
+    """Return the end of the C# block that a brace opens, the end of the text if it is not closed."""
+    depth = 0
+    for token in _CSHARP_TOKEN.finditer(data, brace):
+        if token.group() in (b"{", b"@{"):
+            depth += 1
+        elif token.group() == b"}":
+            depth -= 1
+            if depth == 0:
+                return token.end()
+    return len(data)
 
 
 _ITEM_MACRO = re.compile(
@@ -49,20 +108,24 @@ _ITEM_MACRO = re.compile(
     re.MULTILINE,
 )
 _STATIC_REF = re.compile(rb"\bstatic\s+(ref)\s+\w+\s*:")
-_BIT = re.compile(rb"(?<=\bstruct)\s+\w+(\s*:\s*[\w:]+)(?=\s*\{)|(\bconst\s+\w+\s*=[^;{}]*;)")
-"""Type or constant in a struct of `bitflags!`."""
+_BIT_SET = re.compile(rb"\b(struct|impl)\s+(\w+)(\s*:\s*[\w:]+)(?=\s*\{)")
+_BIT = re.compile(rb"\bconst\s+\w+(\s*=[^;{}]*)(?=;)")
 _FIRST_BRANCH = re.compile(rb"^([ \t]*)if\s+#\[cfg", re.MULTILINE)
 _BRANCH = re.compile(
     rb"^([ \t]*)(?:if|\}(?:[ \t]*else)?(?:[ \t]+if)?)(?:\s+#\[cfg[^\n]{0,300}\])?[ \t]*\{?[ \t]*$", re.MULTILINE
 )
 
+_REWRITTEN = frozenset((b"bitflags", b"cfg_if", b"lazy_static"))
+"""Macros whose items have a syntax of their own."""
 
-def without_item_macros(code: bytes) -> bytes:
-    """Blank macro calls that only hold items.
+
+def without_item_macros(code: bytes) -> tuple[bytes, Mapping[int, MacroName]]:
+    """Blank macro calls that only hold items, and return the names of the definitions that are rewritten.
 
     Such a call is alone on its line, and a closing brace of the same indentation ends it.
     """
     masked = bytearray(code)
+    names: dict[int, MacroName] = {}
     closes: dict[bytes, int] = {}  # by indentation, so that the text is searched once
     rewritten = 0
     for match in _ITEM_MACRO.finditer(code):
@@ -76,19 +139,35 @@ def without_item_macros(code: bytes) -> bytes:
             continue
         _blank(masked, match.start(), match.end())
         _blank(masked, close + 1, end)
-        if macro not in (b"bitflags", b"cfg_if", b"lazy_static") or start < rewritten:  # a call in a rewritten call
+        if macro not in _REWRITTEN or start < rewritten:  # a call in a rewritten call
             continue
         rewritten = close
-        if macro == b"cfg_if":
+        if macro == b"lazy_static":
+            for static in _STATIC_REF.finditer(code, start, close):
+                _blank(masked, *static.span(1))
+        elif macro == b"bitflags":
+            _rewrite_bit_sets(code, masked, start, close, names)
+        elif macro == b"cfg_if":
             _blank_branches(code, masked, start, close)
-            continue
-        for part in (_BIT if macro == b"bitflags" else _STATIC_REF).finditer(code, start, close):
-            _blank(masked, *part.span(part.lastindex or 0))
-    return bytes(masked)
+    return bytes(masked), names
 
 
 def _blank(masked: bytearray, start: int, end: int) -> None:
     masked[start:end] = masked[start:end].translate(BLANK)
+
+
+def _rewrite_bit_sets(code: bytes, masked: bytearray, start: int, end: int, names: dict[int, MacroName]) -> None:
+    """Turn `struct A: u32 { const B = 1; }` into a trait with a typed constant."""
+    for match in _BIT_SET.finditer(code, start, end):
+        _blank(masked, *match.span(3))
+        if match[1] == b"struct":
+            masked[match.start(1) : match.end(1)] = b"trait "
+            names[match.start(2)] = MacroName(match[2].decode("utf-8", "replace"), "struct")
+    for match in _BIT.finditer(code, start, end):
+        value, stop = match.span(1)
+        if stop - value >= len(b":u8") and b"\n" not in code[value : value + len(b":u8")]:
+            _blank(masked, value, stop)
+            masked[value : value + len(b":u8")] = b":u8"
 
 
 def _blank_branches(code: bytes, masked: bytearray, start: int, end: int) -> None:
@@ -166,6 +245,12 @@ _EXTENSION_TYPE = re.compile(
     rb"\bextension(\s+type\s+(?:const\s+)?)(\w+(?:\s*<[^<>{}]{0,200}>)?)((?:\.\w+)?\s*\([^()]{0,500}\))"
 )
 """Head of a Dart extension type, without what it implements."""
+_CONTEXT = re.compile(
+    rb"(?<![\w.])context[ \t]*\([^()]{0,500}(?:\([^()]{0,200}\)[^()]{0,200}){0,10}\)(?=\s*(?:@\w+\s+)*"
+    rb"(?:(?:public|private|protected|internal|inline|suspend|override|abstract|open|final|operator|infix|tailrec|data|"
+    rb"sealed|value|external|actual|expect|lateinit|const)\s+)*(?:fun|val|var|class|interface|object|typealias)\b)"
+)
+"""Context parameters before a declaration of Kotlin, which its grammars do not know."""
 _ANNOTATION = rb"@[\w.:]+(?:\([^()]{0,500}(?:\([^()]{0,200}\)[^()]{0,200}){0,10}\))?\s{1,200}"
 _ANNOTATED = re.compile(
     rb"^"
@@ -183,6 +268,10 @@ _LAST_MEMBER = re.compile(rb"\b(?:fun|val|var) [^{}\n]{1,300}[\w)\]>?\"] (?=\})"
 """Last member of a Kotlin block, in one line with the closing brace. The grammars need a semicolon there."""
 _LONE_MACRO = re.compile(rb"^[ \t]*[A-Z][A-Z0-9]*_[A-Z0-9_]+(?:\([^()\n]{0,100}\))?[ \t]*$", re.MULTILINE)
 _ENUM_MACRO = re.compile(rb"\btypedef\s+(?:NS|CF)_(?:CLOSED_)?(?:ENUM|OPTIONS|ERROR_ENUM)\(\s*\w+\s*,\s*(\w+)\s*\)")
+_BLOCK_WITH_COMMAS = re.compile(
+    rb'^([ \t]*\w+(?:[ \t]+"[^"\n]{0,200}"){0,3}[ \t]*\{[^{},=\n]+=[^{},\n]+)(,[^{}\n]*)(?=\})', re.MULTILINE
+)
+"""HCL block in one line whose attributes are separated by commas, a common mistake that hides the definitions below."""
 
 
 def apply_mask(code: bytes, mask: Mask) -> tuple[bytes, Mapping[int, MacroName]]:
@@ -190,9 +279,11 @@ def apply_mask(code: bytes, mask: Mask) -> tuple[bytes, Mapping[int, MacroName]]
     if mask in ("c", "cpp"):
         return mask_preprocessor(code, mask == "c")
     if mask == "macros":
-        code = without_item_macros(code) if b"! {\n" in code or b"!{\n" in code else code
-    elif mask in ("markup", "front_matter"):
+        return without_item_macros(code) if b"! {\n" in code or b"!{\n" in code else (code, _NO_NAMES)
+    if mask in ("markup", "front_matter"):
         code = scripts_only(code, mask == "front_matter")
+    elif mask == "razor":
+        code = razor_blocks_only(code)
     elif mask == "objc_macros":
         code = _LONE_MACRO.sub(lambda match: match[0].translate(BLANK), _ENUM_MACRO.sub(_plain_enum, code))
     elif mask == "signatures":
@@ -200,6 +291,10 @@ def apply_mask(code: bytes, mask: Mask) -> tuple[bytes, Mapping[int, MacroName]]
     elif mask == "kotlin":
         code = _LAST_MEMBER.sub(lambda match: match[0][:-1] + b";", code)
         code = _ANNOTATED.sub(_without_group, code)
+        if b"context" in code:
+            code = _CONTEXT.sub(lambda match: match[0].translate(BLANK), code)
+    elif mask == "hcl":
+        code = _BLOCK_WITH_COMMAS.sub(lambda match: match[1] + b" " * len(match[2]), code)
     elif mask == "dart" and b"extension" in code:
         code = _EXTENSION_TYPE.sub(_as_class, code)
     return code, _NO_NAMES
