@@ -23,7 +23,6 @@ CSHARP = Language(
     aliases=("cs", "c#", "csh"),
     extensions=("cs", "csx"),
     pack_grammar="csharp",
-    legacy_grammar="c_sharp",
     query_files=("csharp",),
     line_comments=("//",),
     block_comments=(("/*", "*/"),),

@@ -142,7 +142,6 @@ JAVASCRIPT = Language(
     file_names=("jakefile",),
     shebangs=("node", "nodejs"),
     pack_grammar="javascript",
-    legacy_grammar="javascript",
     query_files=("javascript", "ecmascript"),
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
@@ -184,7 +183,6 @@ TYPESCRIPT = replace(
     file_names=(),
     shebangs=("deno", "ts-node", "bun"),
     pack_grammar="typescript",
-    legacy_grammar="typescript",
     query_files=("typescript", "ecmascript"),
     mask="signatures",
     documentation="",
@@ -198,7 +196,6 @@ TSX = replace(
     extensions=("tsx",),
     shebangs=(),
     pack_grammar="tsx",
-    legacy_grammar="tsx",
 )
 
 VUE = replace(

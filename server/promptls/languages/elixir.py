@@ -64,7 +64,6 @@ ELIXIR = Language(
     extensions=("ex", "exs"),
     shebangs=("elixir",),
     pack_grammar="elixir",
-    legacy_grammar="elixir",
     query_files=("elixir",),
     line_comments=("#",),
     documentation="attribute",

@@ -43,7 +43,6 @@ GO = Language(
     aliases=("golang", "golang.go"),
     extensions=("go",),
     pack_grammar="go",
-    legacy_grammar="go",
     query_files=("go",),
     line_comments=("//",),
     block_comments=(("/*", "*/"),),

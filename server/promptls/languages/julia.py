@@ -41,7 +41,6 @@ JULIA = Language(
     extensions=("jl",),
     shebangs=("julia",),
     pack_grammar="julia",
-    legacy_grammar="julia",
     query_files=("julia",),
     line_comments=("#",),
     name_separators=(".",),

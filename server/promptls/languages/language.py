@@ -198,8 +198,6 @@ class Language(Struct, frozen=True, kw_only=True):
 
     pack_grammar: str = ""
     """Grammar in tree-sitter-language-pack 0.13, "" for none."""
-    legacy_grammar: str = ""
-    """Grammar in tree-sitter-languages 1.10.2, "" for none."""
     query_files: tuple[str, ...] = ()
     """Files in `queries/` without their extension, in order of precedence."""
     embedded: tuple[tuple[Mask, str], ...] = ()

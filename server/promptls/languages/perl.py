@@ -48,7 +48,6 @@ PERL = Language(
     extensions=("pl", "pm", "t"),
     shebangs=("perl",),
     pack_grammar="perl",
-    legacy_grammar="perl",
     query_files=("perl",),
     line_comments=("#",),
     name_separators=("::",),

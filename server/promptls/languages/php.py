@@ -52,7 +52,6 @@ PHP = Language(
     extensions=("php", "phtml", "php5"),
     shebangs=("php",),
     pack_grammar="php",
-    legacy_grammar="php",
     query_files=("php",),
     line_comments=("//",),
     block_comments=(("/*", "*/"),),

@@ -76,7 +76,6 @@ PYTHON = Language(
     file_names=("sconstruct", "sconscript", "wscript"),
     shebangs=("python", "python2", "python3", "pypy"),
     pack_grammar="python",
-    legacy_grammar="python",
     query_files=("python",),
     line_comments=("#",),
     documentation="docstring",

@@ -68,7 +68,6 @@ RUBY = Language(
     file_names=("rakefile", "gemfile", "guardfile", "vagrantfile", "podfile", "fastfile"),
     shebangs=("ruby",),
     pack_grammar="ruby",
-    legacy_grammar="ruby",
     query_files=("ruby",),
     line_comments=("#",),
     documentation="yard",

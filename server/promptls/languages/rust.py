@@ -86,7 +86,6 @@ RUST = Language(
     aliases=("rs",),
     extensions=("rs",),
     pack_grammar="rust",
-    legacy_grammar="rust",
     query_files=("rust",),
     mask="macros",
     line_comments=("//",),

@@ -3,3 +3,23 @@
 Each entry is data. A language that also needs rules for imports, types or visibility is defined in
 `promptls.languages`. The registry there finds the constants of this package.
 """
+
+from __future__ import annotations
+
+from typing import Any
+
+from promptls.languages.language import Language
+
+
+def outlined(name: str, extensions: str, **fields: Any) -> Language:
+    """Return a language whose grammar and query file have its name, unless its lines are scanned.
+
+    Args:
+        name: Name of the language.
+        extensions: File extensions, separated by blanks.
+        fields: Other fields.
+    """
+    fields = {"names_without_import": True, **fields}
+    if fields.get("scanner") != "lines":
+        fields = {"pack_grammar": name, "query_files": (name,), **fields}
+    return Language(name=name, extensions=tuple(extensions.split()), **fields)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from promptls.languages.language import Language
+from promptls.extensions.languages import outlined
 from promptls.languages.python import PYTHON
 
 _CMAKE_COMMANDS = {
@@ -16,16 +16,13 @@ _CMAKE_COMMANDS = {
     "option": "constant",
 }
 
-CMAKE = Language(
-    name="cmake",
-    extensions=("cmake",),
+CMAKE = outlined(
+    "cmake",
+    "cmake",
     file_names=("cmakelists.txt",),
-    pack_grammar="cmake",
-    query_files=("cmake",),
     line_comments=("#",),
     block_comments=(("#[[", "]]"),),
     definition_calls=_CMAKE_COMMANDS | {name.upper(): kind for name, kind in _CMAKE_COMMANDS.items()},
-    names_without_import=True,
 )
 
 STARLARK = replace(
@@ -36,26 +33,35 @@ STARLARK = replace(
     file_names=("BUILD", "WORKSPACE", "BUCK", "tiltfile"),
     shebangs=(),
     pack_grammar="starlark",
-    legacy_grammar="",
     query_files=("starlark", "python"),
     definition_calls={"name": "target"},
     imports=None,
     names_without_import=True,
 )
 
-MESON = Language(
-    name="meson",
-    extensions=(),
-    file_names=("meson.build", "meson_options.txt", "meson.options"),
-    pack_grammar="meson",
-    query_files=("meson",),
+MESON = outlined("meson", "", file_names=("meson.build", "meson_options.txt", "meson.options"), line_comments=("#",))
+
+JUST = outlined(
+    "just",
+    "just",
+    aliases=("justfile",),
+    file_names=("justfile", ".justfile"),
+    scanner="lines",
     line_comments=("#",),
-    names_without_import=True,
+    definition_patterns=(
+        ("variable", r"(?:export[ \t]+)?(?P<name>[A-Za-z_][\w-]*)[ \t]*:="),
+        ("target", r"@?(?P<name>[A-Za-z_][\w-]*)(?:[ \t]+[^:\n]*)?:(?!=)"),
+        ("target", r"alias[ \t]+(?P<name>[\w-]+)[ \t]*:="),
+    ),
 )
 
-GN = Language(
-    name="gn",
-    extensions=("gn", "gni"),
+BICEP = outlined("bicep", "bicep bicepparam", line_comments=("//",), block_comments=(("/*", "*/"),))
+
+REGO = outlined("rego", "rego", aliases=("opa",), line_comments=("#",), name_separators=(".",))
+
+GN = outlined(
+    "gn",
+    "gn gni",
     scanner="lines",
     line_comments=("#",),
     definition_patterns=(
@@ -66,37 +72,11 @@ GN = Language(
         ),
         ("variable", r"(?P<name>[a-z]\w*)[ \t]*=(?!=)"),
     ),
-    names_without_import=True,
 )
 
-JUST = Language(
-    name="just",
-    aliases=("justfile",),
-    extensions=("just",),
-    file_names=("justfile", ".justfile"),
-    scanner="lines",
-    line_comments=("#",),
-    definition_patterns=(
-        ("variable", r"(?:export[ \t]+)?(?P<name>[A-Za-z_][\w-]*)[ \t]*:="),
-        ("target", r"@?(?P<name>[A-Za-z_][\w-]*)(?:[ \t]+[^:\n]*)?:(?!=)"),
-        ("target", r"alias[ \t]+(?P<name>[\w-]+)[ \t]*:="),
-    ),
-    names_without_import=True,
-)
-
-BICEP = Language(
-    name="bicep",
-    extensions=("bicep", "bicepparam"),
-    pack_grammar="bicep",
-    query_files=("bicep",),
-    line_comments=("//",),
-    block_comments=(("/*", "*/"),),
-    names_without_import=True,
-)
-
-PUPPET = Language(
-    name="puppet",
-    extensions=("pp",),
+PUPPET = outlined(
+    "puppet",
+    "pp",
     scanner="lines",
     line_comments=("#",),
     name_separators=("::",),
@@ -106,13 +86,12 @@ PUPPET = Language(
         ("block", r"[ \t]*node[ \t]+['\"]?(?P<name>[\w.-]+)"),
         ("type", r"[ \t]*type[ \t]+(?P<name>[A-Z][\w:]*)[ \t]*="),
     ),
-    names_without_import=True,
-)  # fmt: skip
+)
 
-JSONNET = Language(
-    name="jsonnet",
-    extensions=("jsonnet", "libsonnet"),
-    scanner="lines",  # the scanner of the grammar keeps state from text to text
+JSONNET = outlined(
+    "jsonnet",
+    "jsonnet libsonnet",
+    scanner="lines",
     line_comments=("//", "#"),
     block_comments=(("/*", "*/"),),
     definition_patterns=(
@@ -120,28 +99,15 @@ JSONNET = Language(
         ("variable", r"[ \t]*local[ \t]+(?P<name>[A-Za-z_]\w*)[ \t]*="),
         ("key", r"[ \t]{0,2}['\"]?(?P<name>[A-Za-z_]\w*)['\"]?[ \t]*\+?:{1,3}(?!:)"),
     ),
-    names_without_import=True,
 )
 
-CUE = Language(
-    name="cue",
-    extensions=("cue",),
+CUE = outlined(
+    "cue",
+    "cue",
     scanner="lines",
     line_comments=("//",),
     definition_patterns=(
         ("type", r"(?P<name>_?#\w+)[ \t]*:"),
         ("key", r"(?P<name>\"[^\"\n]{1,80}\"|[A-Za-z_$][\w$]*)[!?]?[ \t]*:"),
     ),
-    names_without_import=True,
-)
-
-REGO = Language(
-    name="rego",
-    aliases=("opa",),
-    extensions=("rego",),
-    pack_grammar="rego",
-    query_files=("rego",),
-    line_comments=("#",),
-    name_separators=(".",),
-    names_without_import=True,
 )

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from promptls.languages.language import Language
+from promptls.extensions.languages import outlined
 
-ERLANG = Language(
-    name="erlang",
+ERLANG = outlined(
+    "erlang",
+    "erl hrl escript yrl xrl",
     aliases=("erl",),
-    extensions=("erl", "hrl", "escript", "yrl", "xrl"),
     file_names=("rebar.config", "rebar.config.script"),
     shebangs=("escript",),
-    pack_grammar="erlang",
-    query_files=("erlang",),
     line_comments=("%",),
-    names_without_import=True,
 )
 
-FSHARP = Language(
-    name="fsharp",
+FSHARP = outlined(
+    "fsharp",
+    "fs fsx fsscript",
     aliases=("f#",),
-    extensions=("fs", "fsx", "fsscript"),
-    pack_grammar="fsharp",
-    query_files=("fsharp",),
     line_comments=("//",),
     block_comments=(("(*", "*)"),),
     name_separators=(".",),
-    names_without_import=True,
 )
 
-FSHARP_SIGNATURE = Language(
-    name="fsharp_signature",
+ELM = outlined("elm", "elm", line_comments=("--",), block_comments=(("{-", "-}"),), names_without_import=False)
+
+GLEAM = outlined("gleam", "gleam", line_comments=("//",), names_without_import=False)
+
+FSHARP_SIGNATURE = outlined(
+    "fsharp_signature",
+    "fsi",
     dialect_of="fsharp",
-    extensions=("fsi",),
     name_separators=(".",),
     scanner="lines",
     line_comments=("//",),
@@ -45,40 +43,21 @@ FSHARP_SIGNATURE = Language(
         ("module+", r"(?:module|namespace)[ \t]+(?:rec[ \t]+)?(?P<name>[A-Z][\w.]*)[ \t]*$"),
         ("module", r"[ \t]*(?:module|namespace)[ \t]+(?:rec[ \t]+)?(?P<name>[A-Z][\w.]*)"),
     ),
-    names_without_import=True,
 )
 
-ELM = Language(
-    name="elm",
-    extensions=("elm",),
-    pack_grammar="elm",
-    query_files=("elm",),
-    line_comments=("--",),
-    block_comments=(("{-", "-}"),),
-)
-
-PURESCRIPT = Language(
-    name="purescript",
+PURESCRIPT = outlined(
+    "purescript",
+    "purs",
     aliases=("purs",),
-    extensions=("purs",),
-    pack_grammar="purescript",
-    query_files=("purescript",),
     line_comments=("--",),
     block_comments=(("{-", "-}"),),
+    names_without_import=False,
 )
 
-GLEAM = Language(
-    name="gleam",
-    extensions=("gleam",),
-    pack_grammar="gleam",
-    query_files=("gleam",),
-    line_comments=("//",),
-)
-
-RESCRIPT = Language(
-    name="rescript",
+RESCRIPT = outlined(
+    "rescript",
+    "res resi re rei",
     aliases=("reason", "reasonml"),
-    extensions=("res", "resi", "re", "rei"),
     scanner="lines",
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
@@ -92,15 +71,13 @@ RESCRIPT = Language(
         ("type", r"[ \t]{0,8}type[ \t]+(?:rec[ \t]+)?(?P<name>[a-z_]\w*)"),
         ("module", r"[ \t]{0,8}module[ \t]+(?:type[ \t]+|rec[ \t]+)?(?P<name>[A-Z]\w*)"),
     ),
-    names_without_import=True,
 )
 
-STANDARD_ML = Language(
-    name="sml",
+STANDARD_ML = outlined(
+    "sml",
+    "sml",
     aliases=("standard-ml",),
-    extensions=("sml",),
     scanner="lines",
-    line_comments=(),
     block_comments=(("(*", "*)"),),
     definition_patterns=(
         ("function", r"[ \t]*fun[ \t]+(?:'\w+[ \t]+)?(?P<name>[a-zA-Z_][\w']*)"),
@@ -111,18 +88,16 @@ STANDARD_ML = Language(
         ),
         ("module", r"[ \t]*(?:structure|signature|functor)[ \t]+(?P<name>[A-Z]\w*)"),
     ),
-    names_without_import=True,
 )
 
-COQ = Language(
-    name="coq",
+COQ = outlined(
+    "coq",
+    "gallina",
     aliases=("rocq",),
-    extensions=("gallina",),
     shared_extensions=(
         ("v", r"^(?:Theorem|Lemma|Definition|Require|Inductive|Proof|From|Fixpoint|Section)\b[^;]*\.?[ \t]*$"),
     ),
     scanner="lines",
-    line_comments=(),
     block_comments=(("(*", "*)"),),
     definition_patterns=(
         (
@@ -132,18 +107,19 @@ COQ = Language(
         ("type", r"[ \t]*(?:Inductive|CoInductive|Record|Structure|Class|Variant)[ \t]+(?P<name>[\w']+)"),
         ("module", r"[ \t]*(?:Module|Section)[ \t]+(?:Type[ \t]+|Import[ \t]+)?(?P<name>[A-Z][\w']*)"),
     ),
-    names_without_import=True,
 )
 
-LEAN = Language(
-    name="lean",
-    extensions=("lean",),
+LEAN = outlined(
+    "lean",
+    "lean",
     scanner="lines",
     line_comments=("--",),
     block_comments=(("/-", "-/"),),
     definition_patterns=(
-        ("function", r"[ \t]*(?:@\[[^\]\n]{0,80}\][ \t]*)?(?:(?:private|protected|noncomputable|partial|unsafe)[ \t]+){0,3}(?:def|theorem|lemma|abbrev|opaque|axiom|instance)[ \t]+(?P<name>[\w.'!?]+)"),
+        (
+            "function",
+            r"[ \t]*(?:@\[[^\]\n]{0,80}\][ \t]*)?(?:(?:private|protected|noncomputable|partial|unsafe)[ \t]+){0,3}(?:def|theorem|lemma|abbrev|opaque|axiom|instance)[ \t]+(?P<name>[\w.'!?]+)",
+        ),
         ("type", r"[ \t]*(?:inductive|structure|class)[ \t]+(?:inductive[ \t]+)?(?P<name>[\w.']+)"),
     ),
-    names_without_import=True,
-)  # fmt: skip
+)

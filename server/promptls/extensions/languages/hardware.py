@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
+from promptls.extensions.languages import outlined
 from promptls.languages.language import Language
 
-VERILOG = Language(
-    name="verilog",
-    extensions=("v", "vh", "vlg"),
-    pack_grammar="verilog",
-    query_files=("verilog",),
-    line_comments=("//",),
-    block_comments=(("/*", "*/"),),
-    names_without_import=True,
+VERILOG = outlined(
+    "verilog", "v vh vlg sv svh", aliases=("systemverilog", "sv"), line_comments=("//",), block_comments=(("/*", "*/"),)
 )
 
-SYSTEMVERILOG = Language(
-    name="systemverilog",
-    aliases=("sv",),
-    dialect_of="verilog",
-    extensions=("sv", "svh"),
-    pack_grammar="verilog",
-    query_files=("verilog",),
-    line_comments=("//",),
-    block_comments=(("/*", "*/"),),
-    names_without_import=True,
-)
-
-VHDL = Language(
-    name="vhdl",
-    extensions=("vhd", "vhdl", "vho"),
-    pack_grammar="vhdl",
-    query_files=("vhdl",),
-    line_comments=("--",),
-    names_without_import=True,
-)
+VHDL = outlined("vhdl", "vhd vhdl vho", line_comments=("--",))
 
 GLSL = Language(
     name="glsl",
@@ -47,19 +25,18 @@ GLSL = Language(
     names_without_import=True,
 )  # fmt: skip
 
-HLSL = Language(
+HLSL = replace(
+    GLSL,
     name="hlsl",
+    aliases=(),
     extensions=("hlsl", "hlsli", "fx", "fxh", "cginc", "usf", "ush"),
+    shared_extensions=(),
     pack_grammar="hlsl",
-    query_files=("shader", "c"),
-    line_comments=("//",),
-    block_comments=(("/*", "*/"),),
-    names_without_import=True,
 )
 
-WGSL = Language(
-    name="wgsl",
-    extensions=("wgsl",),
+WGSL = outlined(
+    "wgsl",
+    "wgsl",
     scanner="lines",
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
@@ -71,5 +48,4 @@ WGSL = Language(
         ),
         ("function", r"(?:@\w+(?:\([^)\n]{0,40}\))?[ \t]*){0,4}fn[ \t]+(?P<name>\w+)[ \t]*\("),
     ),
-    names_without_import=True,
 )

@@ -1,10 +1,11 @@
-"""Languages of the Java and Flash platforms, and of Salesforce."""
+"""Groovy and Apex."""
 
 from __future__ import annotations
 
+from promptls.extensions.languages import outlined
 from promptls.languages.language import Language
 
-_MODIFIERS = r"(?:(?:public|private|protected|static|final|abstract|synchronized|override|inline|dynamic|extern|macro)[ \t]+){0,5}"
+_MODIFIERS = r"(?:(?:public|private|protected|static|final|abstract|synchronized)[ \t]+){0,5}"
 
 GROOVY = Language(
     name="groovy",
@@ -30,10 +31,24 @@ GROOVY = Language(
     names_without_import=True,
 )  # fmt: skip
 
-HAXE = Language(
-    name="haxe",
+APEX = outlined(
+    "apex",
+    "apex trigger",
+    aliases=("salesforce",),
+    shared_extensions=(
+        (
+            "cls",
+            r"(?i)^[ \t]*(?:(?:public|private|global|virtual|abstract|with(?:out)?|inherited|sharing)[ \t]+){1,5}(?:class|interface|enum)[ \t]+\w",
+        ),
+    ),
+    line_comments=("//",),
+    block_comments=(("/*", "*/"),),
+)
+
+HAXE = outlined(
+    "haxe",
+    "hx hxsl",
     aliases=("hx",),
-    extensions=("hx", "hxsl"),
     scanner="lines",
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
@@ -42,13 +57,12 @@ HAXE = Language(
         ("constant", rf"[ \t]*{_MODIFIERS}(?:final|inline[ \t]+var)[ \t]+(?P<name>\w+)[ \t]*[:=]"),
         ("type", r"[ \t]*(?:private[ \t]+)?(?:typedef|(?:enum[ \t]+)?abstract)[ \t]+(?P<name>[A-Z]\w*)"),
     ),
-    names_without_import=True,
 )
 
-ACTIONSCRIPT = Language(
-    name="actionscript",
+ACTIONSCRIPT = outlined(
+    "actionscript",
+    "as",
     aliases=("as3",),
-    extensions=("as",),
     scanner="lines",
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
@@ -56,22 +70,4 @@ ACTIONSCRIPT = Language(
         ("function", rf"[ \t]*{_MODIFIERS}function[ \t]+(?:get[ \t]+|set[ \t]+)?(?P<name>\w+)"),
         ("constant", rf"[ \t]*{_MODIFIERS}const[ \t]+(?P<name>\w+)"),
     ),
-    names_without_import=True,
-)
-
-APEX = Language(
-    name="apex",
-    aliases=("salesforce",),
-    extensions=("apex", "trigger"),
-    shared_extensions=(
-        (
-            "cls",
-            r"(?i)^[ \t]*(?:(?:public|private|global|virtual|abstract|with(?:out)?|inherited|sharing)[ \t]+){1,5}(?:class|interface|enum)[ \t]+\w",
-        ),
-    ),
-    pack_grammar="apex",
-    query_files=("apex",),
-    line_comments=("//",),
-    block_comments=(("/*", "*/"),),
-    names_without_import=True,
 )

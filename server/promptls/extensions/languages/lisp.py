@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from promptls.languages.language import Language
+from msgspec.structs import replace
+
+from promptls.extensions.languages import outlined
 
 _COMMON_DEFINITIONS = {
     "def": "constant",
@@ -18,28 +20,23 @@ _COMMON_DEFINITIONS = {
     "define-test": "test",
 }
 
-COMMON_LISP = Language(
-    name="commonlisp",
+COMMON_LISP = outlined(
+    "commonlisp",
+    "lisp lsp asd asdf",
     aliases=("lisp", "common-lisp"),
-    extensions=("lisp", "lsp", "asd", "asdf"),
     shebangs=("sbcl", "clisp"),
-    pack_grammar="commonlisp",
-    query_files=("commonlisp",),
     line_comments=(";",),
     block_comments=(("#|", "|#"),),
     definition_calls=_COMMON_DEFINITIONS
     | {"defmacro": "macro", "define-compiler-macro": "macro", "defsystem": "module"},
-    names_without_import=True,
 )
 
-CLOJURE = Language(
-    name="clojure",
+CLOJURE = outlined(
+    "clojure",
+    "clj cljs cljc edn",
     aliases=("clj", "clojurescript"),
-    extensions=("clj", "cljs", "cljc", "edn"),
     shared_extensions=(("bb", r"^(?:#!.*\bbb\b|\((?:ns|defn?-?|require)\b)"),),
     shebangs=("bb", "clojure"),
-    pack_grammar="clojure",
-    query_files=("clojure",),
     line_comments=(";",),
     definition_calls={
         "ns": "module",
@@ -58,16 +55,13 @@ CLOJURE = Language(
         "s/def": "constant",
         "s/defn": "function",
     },
-    names_without_import=True,
 )
 
-SCHEME = Language(
-    name="scheme",
-    extensions=("scm", "ss", "sld", "sps"),
+SCHEME = outlined(
+    "scheme",
+    "scm ss sld sps",
     shared_extensions=(("sls", r"^[ \t]*\((?:library|import|define)\b"),),
     shebangs=("guile", "chicken", "gosh", "scheme"),
-    pack_grammar="scheme",
-    query_files=("scheme",),
     line_comments=(";",),
     block_comments=(("#|", "|#"),),
     definition_calls={
@@ -83,18 +77,16 @@ SCHEME = Language(
         "define-module": "module",
         "define-library": "module",
     },
-    names_without_import=True,
 )
 
-RACKET = Language(
+RACKET = replace(
+    SCHEME,
     name="racket",
     aliases=("rkt",),
     extensions=("rkt", "rktl", "rktd", "scrbl"),
+    shared_extensions=(),
     shebangs=("racket",),
     pack_grammar="racket",
-    query_files=("scheme",),
-    line_comments=(";",),
-    block_comments=(("#|", "|#"),),
     definition_calls={
         **SCHEME.definition_calls,
         "define/public": "function",
@@ -108,16 +100,6 @@ RACKET = Language(
         "module": "module",
         "module+": "module",
     },
-    names_without_import=True,
 )
 
-FENNEL = Language(
-    name="fennel",
-    extensions=("fnl",),
-    shebangs=("fennel",),
-    pack_grammar="fennel",
-    query_files=("fennel",),
-    line_comments=(";",),
-    definition_calls={"macro": "macro"},
-    names_without_import=True,
-)
+FENNEL = outlined("fennel", "fnl", shebangs=("fennel",), line_comments=(";",), definition_calls={"macro": "macro"})

@@ -4,78 +4,38 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from promptls.extensions.languages import outlined
 from promptls.languages.language import Language
 from promptls.languages.scripting import LUA
 
-POWERSHELL = Language(
-    name="powershell",
+POWERSHELL = outlined(
+    "powershell",
+    "ps1 psm1 psd1",
     aliases=("ps1", "pwsh", "posh"),
-    extensions=("ps1", "psm1", "psd1"),
     shebangs=("pwsh", "powershell"),
-    pack_grammar="powershell",
-    query_files=("powershell",),
     line_comments=("#",),
     block_comments=(("<#", "#>"),),
-    names_without_import=True,
 )
 
-BATCH = Language(
-    name="batch",
+BATCH = outlined(
+    "batch",
+    "bat cmd",
     aliases=("bat", "batchfile", "dosbatch"),
-    extensions=("bat", "cmd"),
     scanner="lines",
     line_comments=("rem ", "REM ", "Rem ", "::"),
     definition_patterns=(
         ("function+", r"[ \t]*:(?P<name>(?!:)[\w.-]+)"),
         ("constant", r"@?set[ \t]+\"?(?P<name>\w+)="),
     ),
-    names_without_import=True,
 )
 
-FISH = Language(
-    name="fish",
-    extensions=("fish",),
-    shebangs=("fish",),
-    pack_grammar="fish",
-    query_files=("fish",),
-    line_comments=("#",),
-    names_without_import=True,
+FISH = outlined("fish", "fish", shebangs=("fish",), line_comments=("#",))
+
+TCL = outlined(
+    "tcl", "tcl tm itcl sdc xdc", shebangs=("tclsh", "wish", "expect"), line_comments=("#",), name_separators=("::",)
 )
 
-NUSHELL = Language(
-    name="nushell",
-    aliases=("nu",),
-    extensions=("nu",),
-    shebangs=("nu",),
-    scanner="lines",
-    line_comments=("#",),
-    definition_patterns=(
-        ("function", r"[ \t]*(?:export[ \t]+)?(?:def|extern)(?:[ \t]+--?[\w-]+){0,3}[ \t]+(?P<name>[\w!-]+|\"[^\"\n]{1,80}\"|'[^'\n]{1,80}')"),
-        ("constant", r"(?:export[ \t]+)?(?:const|alias)[ \t]+(?P<name>[\w-]+)[ \t]*="),
-    ),
-    names_without_import=True,
-)  # fmt: skip
-
-TCL = Language(
-    name="tcl",
-    extensions=("tcl", "tm", "itcl", "sdc", "xdc"),
-    shebangs=("tclsh", "wish", "expect"),
-    pack_grammar="tcl",
-    query_files=("tcl",),
-    line_comments=("#",),
-    name_separators=("::",),
-    names_without_import=True,
-)
-
-GDSCRIPT = Language(
-    name="gdscript",
-    aliases=("gd", "godot"),
-    extensions=("gd",),
-    pack_grammar="gdscript",
-    query_files=("gdscript",),
-    line_comments=("#",),
-    names_without_import=True,
-)
+GDSCRIPT = outlined("gdscript", "gd", aliases=("gd", "godot"), line_comments=("#",))
 
 LUAU = replace(
     LUA,
@@ -105,24 +65,6 @@ CYTHON = Language(
     names_without_import=True,
 )  # fmt: skip
 
-COFFEESCRIPT = Language(
-    name="coffeescript",
-    aliases=("coffee",),
-    extensions=("coffee", "litcoffee", "iced", "ls"),
-    file_names=("cakefile",),
-    shebangs=("coffee", "lsc"),
-    scanner="lines",
-    line_comments=("#",),
-    block_comments=(("###", "###"),),
-    definition_patterns=(
-        (
-            "function",
-            r"[ \t]{0,8}(?:(?:module\.)?exports\.|@|\w+::|window\.)?(?P<name>[A-Za-z_$][\w$]*)[ \t]*[:=][ \t]*(?:\([^)\n]{0,120}\)[ \t]*)?[-=]>",
-        ),
-    ),
-    names_without_import=True,
-)
-
 VISUAL_BASIC = Language(
     name="vb",
     aliases=("visual-basic", "vba", "vbscript", "vbnet", "freebasic"),
@@ -138,38 +80,60 @@ VISUAL_BASIC = Language(
     names_without_import=True,
 )  # fmt: skip
 
-AWK = Language(
-    name="awk",
-    extensions=("awk", "gawk"),
-    shebangs=("awk", "gawk", "mawk"),
-    scanner="lines",
-    line_comments=("#",),
-    names_without_import=True,
+MATLAB = outlined(
+    "matlab",
+    "matlab",
+    aliases=("octave",),
+    shared_extensions=(
+        ("m", r"^[ \t]*(?:function\b[^\n;{]*(?:=|\(|$)|classdef\b|%|(?:clc|clear|close all)\b|end;?[ \t]*$)"),
+    ),
+    shebangs=("octave",),
+    line_comments=("%", "#"),
+    block_comments=(("%{", "%}"),),
+    name_separators=(".",),
 )
 
-PROLOG = Language(
-    name="prolog",
-    extensions=("prolog", "plt", "lgt"),
+NUSHELL = outlined(
+    "nushell",
+    "nu",
+    aliases=("nu",),
+    shebangs=("nu",),
+    scanner="lines",
+    line_comments=("#",),
+    definition_patterns=(
+        (
+            "function",
+            r"[ \t]*(?:export[ \t]+)?(?:def|extern)(?:[ \t]+--?[\w-]+){0,3}[ \t]+(?P<name>[\w!-]+|\"[^\"\n]{1,80}\"|'[^'\n]{1,80}')",
+        ),
+        ("constant", r"(?:export[ \t]+)?(?:const|alias)[ \t]+(?P<name>[\w-]+)[ \t]*="),
+    ),
+)
+
+COFFEESCRIPT = outlined(
+    "coffeescript",
+    "coffee litcoffee iced ls",
+    aliases=("coffee",),
+    file_names=("cakefile",),
+    shebangs=("coffee", "lsc"),
+    scanner="lines",
+    line_comments=("#",),
+    block_comments=(("###", "###"),),
+    definition_patterns=(
+        (
+            "function",
+            r"[ \t]{0,8}(?:(?:module\.)?exports\.|@|\w+::|window\.)?(?P<name>[A-Za-z_$][\w$]*)[ \t]*[:=][ \t]*(?:\([^)\n]{0,120}\)[ \t]*)?[-=]>",
+        ),
+    ),
+)
+
+AWK = outlined("awk", "awk gawk", shebangs=("awk", "gawk", "mawk"), scanner="lines", line_comments=("#",))
+
+PROLOG = outlined(
+    "prolog",
+    "prolog plt lgt",
     shebangs=("swipl",),
     scanner="lines",
     line_comments=("%",),
     block_comments=(("/*", "*/"),),
     definition_patterns=(("function", r"(?P<name>[a-z]\w*)(?:\([^\n]*)?[ \t]*(?::-|-->)"),),
-    names_without_import=True,
-)
-
-MATLAB = Language(
-    name="matlab",
-    aliases=("octave",),
-    extensions=("matlab",),
-    shared_extensions=(
-        ("m", r"^[ \t]*(?:function\b[^\n;{]*(?:=|\(|$)|classdef\b|%|(?:clc|clear|close all)\b|end;?[ \t]*$)"),
-    ),
-    shebangs=("octave",),
-    pack_grammar="matlab",
-    query_files=("matlab",),
-    line_comments=("%", "#"),
-    block_comments=(("%{", "%}"),),
-    name_separators=(".",),
-    names_without_import=True,
 )

@@ -2,154 +2,60 @@
 
 from __future__ import annotations
 
-from promptls.languages.language import Language
+from promptls.extensions.languages import outlined
 
-ADA = Language(
-    name="ada",
-    extensions=("adb", "ads", "ada"),
-    pack_grammar="ada",
-    query_files=("ada",),
-    line_comments=("--",),
-    name_separators=(".",),
-    names_without_import=True,
-)
+ADA = outlined("ada", "adb ads ada", line_comments=("--",), name_separators=(".",))
 
-D = Language(
-    name="d",
+D = outlined(
+    "d",
+    "d di",
     aliases=("dlang",),
-    extensions=("d", "di"),
     shebangs=("rdmd", "dub"),
-    pack_grammar="d",
-    query_files=("d",),
     line_comments=("//",),
     block_comments=(("/*", "*/"), ("/+", "+/")),
-    names_without_import=True,
 )
 
-NIM = Language(
-    name="nim",
-    extensions=("nim", "nims", "nimble"),
-    pack_grammar="nim",
-    query_files=("nim",),
-    line_comments=("#",),
-    block_comments=(("#[", "]#"),),
-    names_without_import=True,
-)
+NIM = outlined("nim", "nim nims nimble", line_comments=("#",), block_comments=(("#[", "]#"),))
 
-ODIN = Language(
-    name="odin",
-    extensions=("odin",),
-    pack_grammar="odin",
-    query_files=("odin",),
-    line_comments=("//",),
-    block_comments=(("/*", "*/"),),
-    names_without_import=True,
-)
-
-HARE = Language(
-    name="hare",
-    extensions=("ha",),
-    pack_grammar="hare",
-    query_files=("hare",),
-    line_comments=("//",),
-    name_separators=("::",),
-    names_without_import=True,
-)
-
-PASCAL = Language(
-    name="pascal",
+PASCAL = outlined(
+    "pascal",
+    "pas dpr dpk lpr lpk",
     aliases=("delphi", "objectpascal", "freepascal"),
-    extensions=("pas", "dpr", "dpk", "lpr", "lpk"),
     shared_extensions=(("pp", r"(?i)^[ \t]*(?:unit|program|library)[ \t]+[\w.]+[ \t]*;"),),
-    pack_grammar="pascal",
-    query_files=("pascal",),
     line_comments=("//",),
     block_comments=(("{", "}"), ("(*", "*)")),
     name_separators=(".",),
     assignment_defines_method=True,
     methods_in_other_files="anywhere",
-    names_without_import=True,
 )
 
-FORTRAN = Language(
-    name="fortran",
-    extensions=tuple("f90 f95 f03 f08 f15 f18 f for f77 ftn fpp".split()),
-    pack_grammar="fortran",
-    query_files=("fortran",),
-    line_comments=("!",),
-    names_without_import=True,
-)
+FORTRAN = outlined("fortran", "f90 f95 f03 f08 f15 f18 f for f77 ftn fpp", line_comments=("!",))
 
-OBJECTIVE_C = Language(
-    name="objc",
+OBJECTIVE_C = outlined(
+    "objc",
+    "m mm",
     aliases=("objective-c", "objectivec", "objcpp", "objective-cpp", "objectivecpp"),
-    extensions=("m", "mm"),
     shared_extensions=(("h", r"^[ \t]*(?:@(?:interface|protocol|implementation|class|import)\b|#[ \t]*import\b)"),),
-    pack_grammar="objc",
     mask="objc_macros",
     query_files=("objc", "c"),
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
     reserved_names=frozenset("case defined do else for if return sizeof switch while".split()),
     methods_in_other_files="anywhere",
-    names_without_import=True,
 )
 
-SOLIDITY = Language(
-    name="solidity",
+SOLIDITY = outlined(
+    "solidity",
+    "sol",
     aliases=("sol",),
-    extensions=("sol",),
-    pack_grammar="solidity",
-    query_files=("solidity",),
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
     method_owner_kinds=frozenset({"class", "interface", "struct", "enum", "module"}),
-    names_without_import=True,
 )
 
-CAIRO = Language(
-    name="cairo",
-    extensions=("cairo",),
-    pack_grammar="cairo",
-    query_files=("cairo",),
-    line_comments=("//",),
-    names_without_import=True,
-)
-
-CRYSTAL = Language(
-    name="crystal",
-    extensions=("cr",),
-    shebangs=("crystal",),
-    scanner="lines",
-    line_comments=("#",),
-    name_separators=("::", "."),
-    definition_patterns=(
-        ("function", r"[ \t]*(?:(?:private|protected|abstract)[ \t]+){0,2}def[ \t]+(?:self\.)?(?P<name>\w+[!?=]?)"),
-        ("macro", r"[ \t]*(?:private[ \t]+)?macro[ \t]+(?P<name>\w+[!?]?)"),
-        ("constant", r"[ \t]*(?P<name>[A-Z][A-Z0-9_]{2,})[ \t]*="),
-    ),
-    names_without_import=True,
-)
-
-V = Language(
-    name="vlang",
-    aliases=("v",),
-    extensions=("vv",),
-    shared_extensions=(
-        (
-            "v",
-            r"^(?:pub[ \t]+)?fn[ \t]+(?:\([^)\n]{1,80}\)[ \t]*)?\w+[\w.]*(?:\[|\()|^module[ \t]+\w+[ \t]*$|^import[ \t]+\w",
-        ),
-    ),
-    scanner="lines",
-    line_comments=("//",),
-    block_comments=(("/*", "*/"),),
-    names_without_import=True,
-)
-
-COBOL = Language(
-    name="cobol",
-    extensions=("cob", "cbl", "cobol", "cpy", "ccp"),
+COBOL = outlined(
+    "cobol",
+    "cob cbl cobol cpy ccp",
     scanner="lines",
     line_comments=("*", "      *", "*>"),
     definition_patterns=(
@@ -161,13 +67,12 @@ COBOL = Language(
         ),
         ("struct", r"(?:\d{6} |[ \t]{0,7})[ \t]{0,4}01[ \t]+(?!FILLER\b)(?P<name>[A-Z][\w-]*)"),
     ),
-    names_without_import=True,
 )
 
-ASSEMBLY = Language(
-    name="assembly",
+ASSEMBLY = outlined(
+    "assembly",
+    "asm s nasm a51 masm",
     aliases=("asm", "nasm", "gas"),
-    extensions=("asm", "s", "nasm", "a51", "masm"),
     scanner="lines",
     line_comments=(";", "#", "//", "@"),
     block_comments=(("/*", "*/"),),
@@ -182,13 +87,47 @@ ASSEMBLY = Language(
         ("constant", r"[ \t]*\.(?:equ|set)[ \t]+(?P<name>[\w.$]+)[ \t]*,"),
         ("constant", r"(?P<name>[A-Za-z_]\w*)[ \t]+(?:EQU|=)[ \t]"),
     ),
-    names_without_import=True,
 )
 
-WEBASSEMBLY = Language(
-    name="wat",
+ODIN = outlined("odin", "odin", line_comments=("//",), block_comments=(("/*", "*/"),))
+
+HARE = outlined("hare", "ha", line_comments=("//",), name_separators=("::",))
+
+CAIRO = outlined("cairo", "cairo", line_comments=("//",))
+
+CRYSTAL = outlined(
+    "crystal",
+    "cr",
+    shebangs=("crystal",),
+    scanner="lines",
+    line_comments=("#",),
+    name_separators=("::", "."),
+    definition_patterns=(
+        ("function", r"[ \t]*(?:(?:private|protected|abstract)[ \t]+){0,2}def[ \t]+(?:self\.)?(?P<name>\w+[!?=]?)"),
+        ("macro", r"[ \t]*(?:private[ \t]+)?macro[ \t]+(?P<name>\w+[!?]?)"),
+        ("constant", r"[ \t]*(?P<name>[A-Z][A-Z0-9_]{2,})[ \t]*="),
+    ),
+)
+
+V = outlined(
+    "vlang",
+    "vv",
+    aliases=("v",),
+    shared_extensions=(
+        (
+            "v",
+            r"^(?:pub[ \t]+)?fn[ \t]+(?:\([^)\n]{1,80}\)[ \t]*)?\w+[\w.]*(?:\[|\()|^module[ \t]+\w+[ \t]*$|^import[ \t]+\w",
+        ),
+    ),
+    scanner="lines",
+    line_comments=("//",),
+    block_comments=(("/*", "*/"),),
+)
+
+WEBASSEMBLY = outlined(
+    "wat",
+    "wat wast",
     aliases=("wast",),
-    extensions=("wat", "wast"),
     scanner="lines",
     line_comments=(";;",),
     definition_patterns=(
@@ -197,5 +136,4 @@ WEBASSEMBLY = Language(
         ("type", r"[ \t]*\(type[ \t]+(?P<name>\$[^\s()]+)"),
         ("module", r"[ \t]*\(module[ \t]+(?P<name>\$[^\s()]+)"),
     ),
-    names_without_import=True,
 )

@@ -84,38 +84,19 @@ class MacroName(NamedTuple):
     """Test suite, fixture or class, "" without one."""
 
 
-PastingMacros = Mapping[bytes, tuple[list[bytes], bytes]]
-"""Macros whose body joins tokens: parameters and body by name."""
-
 _MAX_ARGUMENT_BYTES = 2_000
 """Longest arguments of a macro call that are split."""
 
-_PASTING_MACRO = re.compile(
-    rb"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([^)\n]*)\)[ \t]*((?:[^\\\n]|\\.)*)", re.MULTILINE | re.DOTALL
-)
-_PASTED = re.compile(rb"\b\w+(?:\s*##\s*\w+)+(?=(\s*\()?)")
 _ARGUMENT = re.compile(r'"(?:[^"\\]|\\.)*"|[(){}\[\]]|,|[^"(){}\[\],]+', re.DOTALL)
 _TITLE = re.compile(r'"(?:[^"\\]|\\.)*"')
 _IDENTIFIER = re.compile(r"(?:[^\W\d]\w*(?:\s*::\s*)?)+\Z")
 _TEST = re.compile(r"(?:^|_)(?:U?TESTS?|SCENARIO|BENCHMARK)(?:_|\Z)|^(?:Test|ParameterizedTest|Theory)\Z")
 _NAME_FIRST = re.compile(r"BOOST|TEST_METHOD|TEMPLATE|BENCHMARK_TEMPLATE|START_TEST")
-_VARIABLE = re.compile(r"(?:\w+_)?DEFINE(?:_\w+)?\Z|LIST_HEAD\Z|HLIST_HEAD\Z")
-_SECOND_ARGUMENT = re.compile(r"PER_CPU|DEFINE_EVENT")
-_DELEGATE = re.compile(r"DECLARE_\w*DELEGATE\w*\Z")
 _SCOPE_MACROS = {
     "TEST_SUITE": "namespace", "TEST_CLASS": "class", "TEST_GROUP": "struct", "TEST_GROUP_BASE": "struct",
     "FIXTURE": "struct",
 }  # fmt: skip
 """Macros whose block holds declarations → kind of the definition."""
-
-
-def pasting_macros(code: bytes) -> PastingMacros:
-    """Return the macros of a file that join tokens."""
-    return {
-        match[1]: ([part.strip() for part in match[2].split(b",")], match[3])
-        for match in _PASTING_MACRO.finditer(code)
-        if b"##" in match[3]
-    }
 
 
 def split_arguments(text: bytes | bytearray) -> list[str]:
@@ -131,19 +112,10 @@ def split_arguments(text: bytes | bytearray) -> list[str]:
     return [argument.strip() for argument in arguments]
 
 
-def definition_name(macro: bytes, arguments: bytes | bytearray, pasting: PastingMacros) -> MacroName | None:
-    """Return what a macro call defines that has a body, None if it names nothing.
-
-    Args:
-        macro: Name of the macro.
-        arguments: Text between its parentheses.
-        pasting: Macros of the same file that join tokens.
-    """
+def definition_name(macro: bytes, arguments: bytes | bytearray) -> MacroName | None:
+    """Return what a macro call with these arguments and a body defines, None if it names nothing."""
     name = macro.decode("utf-8", "replace")
     parts = split_arguments(arguments)
-    joined = _joined_name(macro, parts, pasting)
-    if joined:
-        return MacroName(joined)
     if name in _SCOPE_MACROS:
         return MacroName(parts[0], _SCOPE_MACROS[name]) if parts[0] else None
     title = next((match[0] for part in parts if (match := _TITLE.match(part))), "")
@@ -160,33 +132,6 @@ def definition_name(macro: bytes, arguments: bytes | bytearray, pasting: Pasting
     if "METHOD" in name and len(identifiers) > 1:
         return MacroName(identifiers[1], "method", identifiers[0])
     return MacroName(identifiers[0])
-
-
-def variable_name(macro: bytes, arguments: bytes | bytearray) -> MacroName | None:
-    """Return what a macro call without a body defines, such as DEFINE_MUTEX(name); None for other calls."""
-    name = macro.decode("utf-8", "replace")
-    is_delegate = _DELEGATE.match(name)
-    if not is_delegate and not _VARIABLE.match(name):
-        return None
-    parts = split_arguments(arguments)
-    index = 1 if _SECOND_ARGUMENT.search(name) and len(parts) > 1 else 0
-    if not _IDENTIFIER.match(parts[index]):
-        return None
-    return MacroName(parts[index], "type" if is_delegate else "variable")
-
-
-def _joined_name(macro: bytes, arguments: list[str], pasting: PastingMacros) -> str:
-    """Return the name that a macro of the same file makes by joining tokens, "" if it is unknown."""
-    if macro not in pasting:
-        return ""
-    parameters, body = pasting[macro]
-    pasted = list(_PASTED.finditer(body))
-    if not pasted:
-        return ""
-    chosen = next((match for match in pasted if match[1]), pasted[0])
-    values = dict(zip(parameters, arguments, strict=False))
-    joined = "".join(values.get(token, token.decode("utf-8", "replace")) for token in re.split(rb"\s*##\s*", chosen[0]))
-    return joined if _IDENTIFIER.match(joined) else ""
 
 
 MAX_NESTED_CONDITIONALS = 100
@@ -376,25 +321,11 @@ class MaskedCode:
         self.changed = False
         self.names: dict[int, MacroName] = {}
         """Names of definitions by macros, by the position of the placeholder."""
-        self.pasting = pasting_macros(code) if b"##" in code else {}
-        self.suites: list[str] = []
-        """Test suites that are open; a pair of macros begins and ends one."""
 
     def blank(self, start: int, end: int) -> None:
         """Blank the text between two positions."""
         self.code[start:end] = self.code[start:end].translate(BLANK)
         self.changed = True
-
-    def attribute(self, name: re.Match[bytes], opened: int, close: int, after: int) -> None:
-        """Blank a macro call before a declaration; remember the test suite or variable that it begins."""
-        token = name[0]
-        if token.endswith(b"TEST_SUITE"):
-            self.suites.append(self.source[opened + 1 : close - 1].decode("utf-8", "replace").strip())
-        elif token.endswith(b"TEST_SUITE_END"):
-            del self.suites[-1:]
-        elif b"\n" in self.source[close:after] and self.variable(name, opened, close, b"int f=0;"):
-            return
-        self.blank(name.start(), close)
 
     def pasted_name(self, name: re.Match[bytes], opened: int, close: int, is_typed: bool) -> bool:
         """Replace a macro call in the place of a function's name; False if the name is unknown.
@@ -407,7 +338,7 @@ class MaskedCode:
         """
         start = name.start()
         source = self.source[start:close]
-        defined = definition_name(name[0], self.source[opened + 1 : close - 1], self.pasting)
+        defined = definition_name(name[0], self.source[opened + 1 : close - 1])
         if defined is None or b"\n" in source:
             return False
         self.changed = True
@@ -426,18 +357,13 @@ class MaskedCode:
             `BEGINS_SCOPE` if declarations follow in the block, else `FINISHED`.
         """
         token, start = name[0], name.start()
-        if stop == b";":
-            if not self.variable(name, opened, close, b"int f=0") and token.endswith(b"TEST_SUITE_END"):
-                del self.suites[-1:]
-            return FINISHED
         if stop != b"{":
-            self.attribute(name, opened, close, close)
+            if stop != b";":
+                self.blank(start, close)
             return FINISHED
-        defined = definition_name(token, self.source[opened + 1 : close - 1], self.pasting)
+        defined = definition_name(token, self.source[opened + 1 : close - 1])
         if defined is None:
             return FINISHED
-        if defined.kind == "test" and self.suites:
-            defined = defined._replace(owner=".".join([*self.suites, *([defined.owner] if defined.owner else [])]))
         keyword = defined.kind.encode() if defined.kind in ("namespace", "class", "struct") else b"int"
         is_scope = keyword != b"int"
         head = keyword + (b" f" if is_scope else b" f(")
@@ -453,17 +379,6 @@ class MaskedCode:
             self.changed = True
         self.names[start + len(keyword) + 1] = defined
         return BEGINS_SCOPE if is_scope else FINISHED
-
-    def variable(self, name: re.Match[bytes], opened: int, close: int, declaration: bytes) -> bool:
-        """Replace a macro call such as DEFINE_MUTEX(name) by a declaration; False if it defines no variable."""
-        defined = variable_name(name[0], self.source[opened + 1 : close - 1])
-        start = name.start()
-        if defined is None or close - start < len(declaration):
-            return False
-        self.blank(start, close)
-        self.code[start : start + len(declaration)] = declaration
-        self.names[start + 4] = defined
-        return True
 
 
 CODE, SCOPE, ENUM = "code", "scope", "enum"
@@ -774,16 +689,13 @@ class _Scanner:
         if is_macro and follower is not None and (follower[0][:1].isalpha() or follower[0][:1] in b"_~"):
             word = follower[0]
             if word not in AFTER_PARAMETERS and (not is_typed or _CALLED_MACRO.match(word) is None):
-                self.output.attribute(name, opened, close, after)
+                self.output.blank(name.start(), close)
                 return close
         elif is_macro and follower is not None and follower[0] == b"(" and not _POINTER.match(text, opened):
             return self._pasted_name(words, has_type, name, opened, close, end)
         elif is_macro and not is_typed and after == end:
             self._blank_macros(words)
             return self.output.definition(name, opened, close, stop)
-        elif is_macro and not is_typed and follower is not None and follower[0] == b"=":
-            self.output.variable(name, opened, close, b"int f")
-            return FINISHED
         elif is_macro and words and is_typed and stop == b";" and after == end and not words[-1].is_macro:
             self.output.blank(name.start(), close)  # an attribute after the name of a variable
             self._finish(words[:-1], has_type, words[-1].text)

@@ -100,7 +100,7 @@ def parse_source(
         incremental: Whether to cache results for a next version of the text.
     """
     definition = language_named(language)
-    if not definition.pack_grammar and not definition.legacy_grammar:
+    if not definition.pack_grammar:
         return parse_as_text(text, language)
     source = SourceText(text, definition.mask)
     problem = unparsable_reason(source.data)

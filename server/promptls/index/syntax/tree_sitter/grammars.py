@@ -32,6 +32,10 @@ GRAMMAR_SOURCES: tuple[GrammarSource, ...] = ("pack", "legacy")
 """Default order of the sources."""
 
 
+_LEGACY_NAMES = {"csharp": "c_sharp", **dict.fromkeys("commonlisp elm erlang fortran lua objc".split(), "")}
+"""Grammars of tree-sitter-languages with another name, or whose trees do not fit the queries ("")."""
+
+
 class GrammarLoader:
     """Loads grammars from an ordered list of sources, each grammar once."""
 
@@ -50,9 +54,8 @@ class GrammarLoader:
         if language is None:
             return None
         for source in self.sources:
-            grammar_name = language.pack_grammar if source == "pack" else language.legacy_grammar
             load = _load_from_pack if source == "pack" else _load_from_legacy_library
-            grammar = load(grammar_name) if grammar_name else None
+            grammar = load(language.pack_grammar) if language.pack_grammar else None
             if grammar is not None:
                 return grammar
         return None
@@ -77,8 +80,8 @@ def _load_from_pack(name: str) -> tree_sitter.Language | None:
 
 @cache
 def _load_from_legacy_library(name: str) -> tree_sitter.Language | None:
-    library = _legacy_library()
-    if library is None:
+    library, name = _legacy_library(), _LEGACY_NAMES.get(name, name)
+    if library is None or not name:
         return None
     try:
         import ctypes
