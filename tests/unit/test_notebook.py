@@ -230,38 +230,6 @@ def test_cell_with_a_language_of_its_own_is_a_comment(metadata: Json) -> None:
     assert text_of(code("x = 1", metadata={"vscode": {"languageId": "python"}})) == "# %% cell 1\nx = 1"
 
 
-def test_nbformat_3() -> None:
-    cells = [
-        {"cell_type": "heading", "level": 2, "source": ["Title"], "metadata": {}},
-        {
-            "cell_type": "code",
-            "language": "ruby",
-            "input": ["def f\n", "end"],
-            "outputs": [
-                {"output_type": "pyout", "text": ["7"]},
-                {"output_type": "display_data", "png": PICTURE, "text": "x"},
-            ],
-        },
-    ]
-    text = notebook_text(
-        "a.ipynb", json.dumps({"nbformat": 3, "metadata": {"name": ""}, "worksheets": [{"cells": cells}]})
-    )
-    assert (
-        text
-        == """\
-# Jupyter notebook (ruby)
-
-# %% [markdown] cell 1
-# ## Title
-
-# %% cell 2
-def f
-end
-# Output: 7
-"""
-    )
-
-
 def test_embedded_pictures_and_long_data_are_shortened() -> None:
     source = f"![a](data:image/png;base64,{PICTURE}) text\n"
     assert text_of(markdown(source)) == "# %% [markdown] cell 1\n# ![a](data:image/png;base64,…) text"
@@ -275,6 +243,7 @@ NOT_NOTEBOOKS = {
     "not JSON": '{"cells": [',
     "conflict": '<<<<<<< HEAD\n{"cells": []}\n=======\n',
     "another object": '{"a": 1}',
+    "nbformat 3": '{"nbformat": 3, "worksheets": [{"cells": [{"cell_type": "code", "input": "x = 1"}]}]}',
     "a list": "[]",
     "cells of another type": '{"cells": {"a": 1}}',
     "a cell of another type": '{"cells": [1]}',

@@ -72,7 +72,6 @@ if TYPE_CHECKING:
     from promptls.index.search.interning import RunInterner, TermExtractor
     from promptls.index.search.reader import FileStats, IndexReader, Postings
     from promptls.index.search.row_batch import StoreIdentity
-    from promptls.index.search.vectors import EXACT_MAX_ROWS, RowSelection, ScoredRows
     from promptls.index.snapshot import (
         VIRTUAL_SCHEME,
         OpenDocument,
@@ -152,7 +151,6 @@ _EXPORTS = {
     "search.interning": ("RunInterner", "TermExtractor"),
     "search.reader": ("FileStats", "IndexReader", "Postings"),
     "search.row_batch": ("StoreIdentity",),
-    "search.vectors": ("EXACT_MAX_ROWS", "RowSelection", "ScoredRows"),
     "snapshot": (
         "OpenDocument",
         "OutlineRef",

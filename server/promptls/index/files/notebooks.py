@@ -59,29 +59,20 @@ class DecodedNotebook(Struct, frozen=True):
     language_names: tuple[str, ...]
 
 
-class _Worksheet(Struct):
-    cells: list[Raw] = []
-
-
 class _Notebook(Struct):
-    cells: list[Raw] | None = None
-    worksheets: list[_Worksheet] | None = None  # nbformat 2 and 3
+    cells: list[Raw]
     metadata: Raw = _NO_METADATA
 
 
 class _Cell(Struct):
     cell_type: str
     source: Text = ""
-    input: Text | None = None  # source of code in nbformat 2 and 3
-    level: int = 1  # of a heading in nbformat 2 and 3
-    language: str = ""  # in nbformat 2 and 3
     metadata: Raw = _NO_METADATA
     outputs: Raw = Raw(b"[]")
 
 
 class _EncodedSource(Struct):
     source: Raw = Raw(b"")
-    input: Raw = Raw(b"")
 
 
 class _Output(Struct):
@@ -90,9 +81,6 @@ class _Output(Struct):
     data: dict[str, Raw] = {}
     ename: str = ""
     evalue: str = ""
-    png: Any = None  # nbformat 2 and 3
-    jpeg: Any = None
-    svg: Any = None
 
 
 def decode_notebook(content: bytes | str) -> DecodedNotebook | None:
@@ -111,7 +99,7 @@ def source_lines(content: bytes) -> list[list[int]]:
     """Return, for each cell of a valid notebook, the line of the JSON that contains each line of its source."""
     lines: list[list[int]] = []
     at = line = 0
-    for raw in _encoded_cells(decode_json(content, _Notebook)) or ():
+    for raw in decode_json(content, _Notebook).cells:
         encoded = bytes(raw)
         start = content.find(encoded, at)
         line += content.count(b"\n", at, start)
@@ -123,8 +111,7 @@ def source_lines(content: bytes) -> list[list[int]]:
 
 def _source_line_numbers(cell: bytes) -> Iterator[int]:
     """Yield the line of a cell's JSON that contains each line of its source."""
-    fields = decode_json(cell, _EncodedSource)
-    source = bytes(fields.input) or bytes(fields.source)
+    source = bytes(decode_json(cell, _EncodedSource).source)
     at = cell.rfind(source)  # the writers of notebooks sort the fields, so that the source is the last one
     line = cell.count(b"\n", 0, at)
     parts = decode_json(source, list[Raw]) if source.startswith(b"[") else [Raw(source)]
@@ -140,21 +127,11 @@ def _source_line_numbers(cell: bytes) -> Iterator[int]:
             is_continued = not text.endswith("\n")
 
 
-def _decode(content: bytes | str) -> DecodedNotebook | None:
+def _decode(content: bytes | str) -> DecodedNotebook:
     notebook = decode_json(content, _Notebook)
-    encoded_cells = _encoded_cells(notebook)
-    if encoded_cells is None:
-        return None
-    cells = [decode_json(encoded, _Cell) for encoded in encoded_cells]
-    # A worksheet has the language in each cell instead of in the metadata.
-    names = [*kernel_names(_decode_object(notebook.metadata)), *(cell.language for cell in cells)]
-    return DecodedNotebook(tuple(map(_decoded_cell, cells)), tuple(dict.fromkeys(filter(None, names))))
-
-
-def _encoded_cells(notebook: _Notebook) -> list[Raw] | None:
-    if notebook.cells is None and notebook.worksheets is not None:
-        return [cell for sheet in notebook.worksheets for cell in sheet.cells]
-    return notebook.cells
+    cells = tuple(_decoded_cell(decode_json(encoded, _Cell)) for encoded in notebook.cells)
+    names = kernel_names(_decode_object(notebook.metadata))
+    return DecodedNotebook(cells, tuple(dict.fromkeys(filter(None, names))))
 
 
 def kernel_names(metadata: dict[str, Any]) -> Iterator[str]:
@@ -172,12 +149,10 @@ def kernel_names(metadata: dict[str, Any]) -> Iterator[str]:
 
 
 def _decoded_cell(cell: _Cell) -> Cell:
-    source = _joined(cell.source if cell.input is None else cell.input)
+    source = _joined(cell.source)
     if cell.cell_type == "code":
         return Cell("code", source, _cell_language(_decode_object(cell.metadata)), tuple(_outputs(cell.outputs)))
-    if cell.cell_type == "heading":
-        return Cell("markdown", f"{'#' * max(1, min(cell.level, 6))} {source}")
-    return Cell("markdown" if cell.cell_type in ("markdown", "html") else "raw", source)
+    return Cell("markdown" if cell.cell_type == "markdown" else "raw", source)
 
 
 def _cell_language(metadata: dict[str, Any]) -> str:
@@ -204,9 +179,9 @@ def _outputs(outputs: Raw) -> Iterator[str]:
     for encoded in encoded_outputs:
         try:
             output = decode_json(encoded, _Output)
-            if output.output_type in ("error", "pyerr"):
+            if output.output_type == "error":
                 yield f"{output.ename}: {output.evalue}"
-            elif output.png or output.jpeg or output.svg or any(key.startswith(_PICTURES) for key in output.data):
+            elif any(key.startswith(_PICTURES) for key in output.data):
                 continue
             elif output.text is not None:
                 yield _joined(output.text)

@@ -46,15 +46,6 @@ class FileStats(Struct, frozen=True):
         """Return the sum of values by row for each file."""
         return _sum_runs(values, self.run_starts, self.run_files, len(self.row_counts))
 
-    def sum_selected_by_file(self, file_ids: NDArray[np.int32], values: NDArray[np.generic]) -> NDArray[np.float64]:
-        """Return the sum of values of some rows for each file.
-
-        Args:
-            file_ids: File id of each row, -1 for a dead one.
-            values: Value of each row.
-        """
-        return _sum_by_id(values, file_ids, len(self.row_counts))
-
     def file_rows(self, file_id: int) -> NDArray[np.int64]:
         """Return the rows of a file."""
         runs = np.flatnonzero(self.run_files == file_id).tolist()
@@ -83,8 +74,8 @@ def _sum_by_id(values: NDArray[np.generic], file_ids: NDArray[np.int32], files: 
 class IndexReader:
     """An immutable view of the chunk index. Create it with `ChunkIndex.reader`."""
 
-    __slots__ = ("_all_have_vectors", "_all_live", "_chunk_indexes", "_document_frequencies", "_extra_locations", "_file_stats",
-                 "_live", "_path_postings", "_path_terms", "_posting_lists", "_postings", "_row_by_key", "_scales", "_signs",
+    __slots__ = ("_all_live", "_chunk_indexes", "_document_frequencies", "_extra_locations", "_file_stats",
+                 "_live", "_path_postings", "_path_terms", "_posting_lists", "_postings", "_row_by_key", "_scales",
                  "_size", "_terms", "_vectors", "file_ids", "keys", "lengths", "live_count", "mean_length", "path_lengths",
                  "paths")  # fmt: skip
 
@@ -106,7 +97,6 @@ class IndexReader:
         posting_lists: tuple[PostingLists, ...],
         vectors: NDArray[np.int8],
         scales: NDArray[np.float32],
-        signs: NDArray[np.uint8] | None,
     ) -> None:
         """Create a reader; arrays have one entry per row.
 
@@ -126,7 +116,6 @@ class IndexReader:
             posting_lists: Posting lists of the rows.
             vectors: Quantized vectors.
             scales: Quantization steps, 0 without a vector.
-            signs: Sign bits of the vectors, None to search exactly.
         """
         self._size = len(file_ids)
         self.keys = keys
@@ -140,14 +129,13 @@ class IndexReader:
         self._path_postings: dict[str, Postings] = {}
         self._chunk_indexes, self._extra_locations = chunk_indexes, extra_locations
         self._row_by_key, self._terms = row_by_key, terms
-        self._vectors, self._scales, self._signs = vectors, scales, signs
+        self._vectors, self._scales = vectors, scales
         self._posting_lists = posting_lists
         self._live = self.file_ids >= 0
         self._all_live = bool(self._live.all())
         self._postings: dict[str, Postings] = {}
         self._document_frequencies: dict[str, int] = {}
         self._file_stats: FileStats | None = None
-        self._all_have_vectors = False
 
     def __len__(self) -> int:
         """Return the number of rows, dead ones included: the length of every array by row."""
@@ -292,16 +280,7 @@ class IndexReader:
 
     def start_similarity_search(self, vector: NDArray[np.float32]) -> vectors.PendingSimilarities:
         """Start to compute the similarity of all rows to a query vector, in other threads."""
-        excluded = self._excluded_rows() if self._signs is not None else None
-        return vectors.start_similarity_search(vector, self._vectors, self._scales, self._signs, excluded)
-
-    def _excluded_rows(self) -> NDArray[np.bool_] | None:
-        """Return the mask of dead rows and rows without a vector, or None. Recomputed until all rows have vectors."""
-        if self._all_have_vectors:
-            return None
-        excluded: NDArray[np.bool_] = (self._scales <= 0) | ~self._live
-        self._all_have_vectors = not excluded.any()
-        return excluded
+        return vectors.start_similarity_search(vector, self._vectors, self._scales)
 
     def similarities(self, vector: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the exact similarity of some rows to a query vector; 0 for dead rows."""
