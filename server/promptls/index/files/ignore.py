@@ -302,7 +302,7 @@ def _pseudo_devices() -> dict[int, str]:
 
 def _last_match(levels: RuleLevels, base: bytes, is_folder: bool) -> tuple[IgnoreRule, IgnoreRules] | None:
     for rules, prefix in reversed(levels):
-        rule = rules.match(base, prefix + base, is_folder)
+        rule = rules.match(prefix + base, is_folder)
         if rule is not None:
             return rule, rules
     return None
