@@ -18,7 +18,6 @@ from promptls.index.configuration import IndexConfig
 from promptls.index.files.read import LEASED, PERMISSION_DENIED, FileLimits, listing_problem
 from promptls.index.files.walk import FileInfo, walk_files
 from promptls.index.indexer import Indexer
-from promptls.index.machine import FilesIndexed, PauseRequested
 from promptls.index.prescan import find_definitions
 from promptls.index.scan import jobs
 from promptls.index.search.chunk_index import ChunkIndex
@@ -598,7 +597,7 @@ def test_failed_event_does_not_block_other_events(place: IndexedFolder) -> None:
     index = place.index()
     place.shown(index)
     for _ in range(20):
-        index.machine.post(FilesIndexed(None, None))  # type: ignore[arg-type]
+        index.machine.post(lambda: {}["missing"])
     index.workspace.touch([place.write("b.py", TWO)])
     assert names(place.shown(index)) == ["a.py", "b.py"]
 
@@ -626,10 +625,10 @@ def test_running_request_defers_only_scan_results(place: IndexedFolder, monkeypa
     machine = indexer.machine
     (state,) = machine.root_states()
     with indexer.client.foreground():
-        machine.post(PauseRequested(False))
+        machine.post(lambda: machine.pause(False))
         assert machine.wait(lambda: not machine._inbox, None, 120)
         state.job_started(path)
-        machine.post(PauseRequested(False))
+        machine.post(lambda: machine.pause(False))
         assert not machine.wait(lambda: not machine._inbox, None, 0.1)
     assert machine.wait(lambda: not machine._inbox, None, 120)
     state.job_finished(path)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from promptls.index.index_status import IndexState, IndexStatus, Phase
-from promptls.index.machine import IndexMachine, WalkDue
+from promptls.index.machine import IndexMachine
 from promptls.index.scan import jobs
 from promptls.index.scan.root_state import DiskCheck, RootState, root_status
 from promptls.index.search.reader import IndexReader
@@ -219,7 +219,7 @@ class IndexClient:
         elif modified:
             self._workspace.touch(modified)
         elif state.is_walk_due(began):
-            self._machine.post(WalkDue(state, began))
+            self._machine.post(lambda: state.schedule_walk(began))
         return modified is None or bool(modified)
 
     # ---- workers

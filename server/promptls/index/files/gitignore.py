@@ -69,8 +69,9 @@ class IgnoreRules:
         path = path.lower() if self._ignore_case else path
         for rules, patterns in self._automata:
             matching = (rules[i] for i in sorted(patterns.Match(path) or (), reverse=True))
-            if (rule := next((r for r in matching if is_folder or not r.only_folders), None)) is not None:
-                return rule
+            for rule in matching:
+                if is_folder or not rule.only_folders:
+                    return rule
         return None
 
     @cached_property

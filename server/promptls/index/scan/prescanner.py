@@ -10,8 +10,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from functools import partial
 
-from msgspec import Struct
-
 from promptls.index.files.read import FileLimits
 from promptls.index.prescan import MAX_DEFINING_FILES, PrescanBatch, PrescanIndex, find_definitions
 from promptls.index.publisher import Publisher
@@ -27,21 +25,6 @@ MAX_PRIORITIZED_FILES, MAX_PRIORITIZED_BYTES = 3, 40_000
 """Maximum number of files that are read first for the words of a question, and their maximum total size in bytes."""
 
 
-class PrescanFinished(Struct, frozen=True):
-    """A batch was prescanned; None if the worker failed."""
-
-    state: RootState
-    paths: tuple[str, ...]
-    batch: PrescanBatch | None
-
-
-class PrescanPrepared(Struct, frozen=True):
-    """The index of all prescanned batches is built."""
-
-
-PrescanEvent = PrescanFinished | PrescanPrepared
-
-
 class Prescanner:
     """Prescan of waiting files, and queries on its results."""
 
@@ -50,13 +33,13 @@ class Prescanner:
         publisher: Publisher,
         pool: WorkerPool,
         limits: FileLimits,
-        post: Callable[[PrescanEvent], None],
+        post: Callable[[Callable[[], None]], None],
         executor: Executor,
     ) -> None:
         self._publisher = publisher
         self._pool = pool
         self._limits = limits
-        self._post = post  # events for `handle`
+        self._post = post  # runs a function on the indexer's thread
         self._executor = executor  # runs work that would block the indexer's thread
         self._index = PrescanIndex()
         self._running = 0  # running batches, including the final build of the index
@@ -79,25 +62,25 @@ class Prescanner:
     def _report(self, state: RootState, paths: tuple[str, ...], future: Future[PrescanBatch]) -> None:
         """Post the result of a batch (worker thread)."""
         failed = future.cancelled() or future.exception() is not None
-        self._post(PrescanFinished(state, paths, None if failed else future.result()))
+        self._post(partial(self._merge, state, paths, None if failed else future.result()))
 
-    def handle(self, event: PrescanEvent) -> None:
+    def _merge(self, state: RootState, paths: tuple[str, ...], batch: PrescanBatch | None) -> None:
         """Merge a batch, and build the index before the first query once all batches are merged."""
-        if isinstance(event, PrescanPrepared):
-            self._running -= 1
-            return
-        if event.state.unread and event.batch is not None and self._index.merge(event.batch):
-            event.state.unprescanned.difference_update(event.paths)
-        if self._running == 1 and event.state.unread:
+        if state.unread and batch is not None and self._index.merge(batch):
+            state.unprescanned.difference_update(paths)
+        if self._running == 1 and state.unread:
             self._executor.submit(self._prepare)
         else:
-            self._running -= 1
+            self._finish()
+
+    def _finish(self) -> None:
+        self._running -= 1
 
     def _prepare(self) -> None:
         try:
             self._index.prepare()
         finally:
-            self._post(PrescanPrepared())
+            self._post(self._finish)
 
     def clear(self) -> None:
         """Drop all results: no file is waiting."""
