@@ -18,7 +18,6 @@ from promptls import __version__
 from promptls.settings import Settings, cache_directory, config_file, log_file, user_settings
 
 PACKAGES = (
-    "chardet",
     "fastembed",
     "filelock",
     "google-re2",

@@ -10,48 +10,17 @@ from promptls.index.files.read import DecodedText, decode_text
 
 SOURCE = "int find(int n)\n{\n    /* %s */\n    return n;\n}\n"
 
-COMMENTS = {
-    "shift_jis": "顧客の注文を検索する",
-    "cp932": "①接続を閉じる",
-    "euc_jp": "設定ファイルを読み込む",
-    "gbk": "查询客户订单",
-    "gb2312": "发生错误时退出",
-    "gb18030": "把日期转换为字符串",
-    "big5": "儲存到資料庫",
-    "euc_kr": "오류가 발생하면 종료",
-    "cp949": "배열의 길이를 반환",
-    "cp1251": "чтение файла настроек",
-    "koi8-r": "закрыть соединение",
-    "cp866": "освободить память",
-    "cp1250": "wyszukuje zamówienia klienta, ścieżka pliku",
-    "iso8859-2": "zwraca długość tablicy, usuń z początku listy, błąd odczytu",
-    "cp1252": "“Größe” der Liste – in €",
-    "latin-1": "libère la mémoire allouée",
-    "cp1253": "ανάγνωση αρχείου ρυθμίσεων",
-    "cp1255": "חיפוש הזמנות לקוח",
-    "utf-16-le": "hello",
-    "utf-16-be": "hello",
-}
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-16", "utf-8-sig"])
+def test_unicode_is_recognized(encoding: str) -> None:
+    text = SOURCE % "hello"
+    assert decode_text(text.encode(encoding)) == DecodedText(text)
 
 
-@pytest.mark.parametrize("encoding", COMMENTS)
-def test_encoding_is_detected(encoding: str) -> None:
-    text = SOURCE % COMMENTS[encoding]
-    decoded = decode_text(text.encode(encoding))
-    assert decoded is not None
-    assert decoded.text == text
-
-
-@pytest.mark.parametrize("text", ["Café", "x = 'ü'", "© 2012 José García", "5 µs ± 2", "“quoted”", "Müller, Jörg"])
-def test_few_letters_are_western(text: str) -> None:
+@pytest.mark.parametrize("text", ["Café", "5 µs ± 2", "“quoted”"])
+def test_other_texts_are_western(text: str) -> None:
     encoding = "is not UTF-8 and was read as cp1252, which is a guess"
     assert decode_text(text.encode("cp1252")) == DecodedText(text, "cp1252", encoding)
-
-
-def test_much_text_is_no_guess() -> None:
-    decoded = decode_text("".join(SOURCE % COMMENTS["koi8-r"] for _ in range(10)).encode("koi8-r"))
-    assert decoded is not None
-    assert (decoded.encoding, decoded.note) == ("koi8-r", "")
 
 
 DECLARED = {
@@ -68,10 +37,10 @@ def test_declared_encoding(text: str) -> None:
     assert decode_text(text.encode(encoding)) == DecodedText(text, encoding)
 
 
-@pytest.mark.parametrize("name", ["utf-8", "ascii", "idna", "punycode", "hex", "unicode_escape", "nonsense"])
+@pytest.mark.parametrize("name", ["utf-8", "idna", "hex", "unicode_escape", "nonsense"])
 def test_wrong_or_unsuitable_declaration_is_ignored(name: str) -> None:
-    text = f"# coding: {name}\n# {COMMENTS['cp1251']}\n"
-    decoded = decode_text(text.encode("cp1251"))
+    text = f"# coding: {name}\n# Größe\n"
+    decoded = decode_text(text.encode("cp1252"))
     assert decoded is not None
     assert decoded.text == text
 

@@ -58,10 +58,6 @@ SKIPPED = {
         b"version https://git-lfs.github.com/spec/v1\next-0-foo sha256:1a\noid sha256:4d7a\nsize 12\n",
         "it is a pointer of Git LFS to 12 bytes; run `git lfs pull` to get the file",
     ),
-    "git-annex": (
-        b"/annex/objects/SHA256E-s12--4d7a.csv\n",
-        "it is a pointer of git-annex; run `git annex get` to get the file",
-    ),
     "a mark, then nonsense": (b"\xff\xfe\x00\xd8\x00", "it is a binary file"),
     "size": (b"x" * 100_001, "100.001 kB is over the limit of 100 kB"),
 }

@@ -68,10 +68,10 @@ class IgnoreRules:
         """Return the last rule that matches a file or folder; `path` is relative to the folder of the ignore file."""
         path = path.lower() if self._ignore_case else path
         for rules, patterns in self._automata:
-            matching = (rules[i] for i in sorted(patterns.Match(path) or (), reverse=True))
-            for rule in matching:
-                if is_folder or not rule.only_folders:
-                    return rule
+            matching: list[int] = sorted(patterns.Match(path) or (), reverse=True)
+            for i in matching:
+                if is_folder or not rules[i].only_folders:
+                    return rules[i]
         return None
 
     @cached_property

@@ -40,27 +40,8 @@ _DECLARATION = re.compile(rb"(?:coding|charset|encoding)\s{0,4}[=:]\s{0,4}[\"']?
 _DECLARABLE = ("iso8859", "cp", "koi8", "mac-", "gb", "big5", "euc_", "shift_jis", "johab", "tis-620")
 """Beginnings of the names of encodings for files; Python has codecs for other purposes, some of them slow."""
 
-_MULTI_BYTE = ("cp932", "euc_jis_2004", "shift_jis_2004", "gb18030", "big5hkscs", "cp949", "euc_kr")
-_SINGLE_BYTE = (
-    *("cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258"),
-    *("cp874", "koi8-r", "koi8-u", "cp866", "iso8859-2"),
-)
-"""Encodings that source files have: those of the web (https://encoding.spec.whatwg.org) that differ in letters.
-
-With all encodings that chardet knows, a short text is often taken for one of a mainframe.
-"""
-_DEFAULT = "cp1252"  # Latin-1 with quotation marks and the euro sign
-
-MIN_CONFIDENCE = 0.08
-"""Confidence below which a single-byte encoding is replaced by `_DEFAULT`: a few letters fit many encodings.
-
-Chosen on generated sources in 14 encodings with 1, 3 and 10 comments, of which 93 %, 98 % and 100 % are decoded right,
-and on 24 western names and signs, of which 22 are.
-"""
-SURE_CONFIDENCE = 0.2
-"""Confidence from which all of these sources were decoded right."""
-
-_MAX_DETECTION_BYTES = 1 << 16
+_DEFAULT = "cp1252"
+"""Encoding of other texts: Latin-1 with quotation marks and the euro sign."""
 
 
 class DecodedText(Struct, frozen=True):
@@ -76,7 +57,7 @@ def decode_text(data: bytes) -> DecodedText | None:
 
     A byte order mark decides, then valid UTF-8, then UTF-16 by the positions of NULs.  Text that is UTF-8 apart from a
     few bytes stays UTF-8, with U+FFFD for each of them, as in editors.  Otherwise the encoding is the one that the
-    text names, or it is detected from the lines that are not ASCII.
+    text names, or the western one.
     """
     for bom, encoding in _BOMS:
         if data.startswith(bom):
@@ -93,7 +74,10 @@ def decode_text(data: bytes) -> DecodedText | None:
     try:
         return DecodedText(data.decode("utf-8"))
     except UnicodeDecodeError:
-        return _decode_damaged_utf_8(data) or _decode_declared(data) or _decode_detected(data)
+        pass
+    note = f"is not UTF-8 and was read as {_DEFAULT}, which is a guess"
+    assumed = DecodedText(data.decode(_DEFAULT, "replace"), _DEFAULT, note)
+    return _decode_damaged_utf_8(data) or _decode_declared(data) or assumed
 
 
 def _decode_utf_16(data: bytes, head: bytes) -> DecodedText | None:
@@ -130,20 +114,6 @@ def _decode_declared(data: bytes) -> DecodedText | None:
         return DecodedText(data.decode(encoding), encoding) if encoding.startswith(_DECLARABLE) else None
     except (LookupError, UnicodeError):
         return None
-
-
-def _decode_detected(data: bytes) -> DecodedText:
-    """Decode with the encoding that the lines outside of ASCII suggest."""
-    import chardet  # slow to import, and seldom needed
-
-    lines = (line for line in data.splitlines(keepends=True) if not line.isascii())
-    sample = b"".join(lines)[:_MAX_DETECTION_BYTES]
-    found = chardet.detect(sample, include_encodings=(*_MULTI_BYTE, *_SINGLE_BYTE), compat_names=False)
-    encoding, confidence = found["encoding"] or _DEFAULT, found["confidence"]
-    if confidence < MIN_CONFIDENCE and encoding not in _MULTI_BYTE:
-        encoding = _DEFAULT
-    note = f"is not UTF-8 and was read as {encoding}, which is a guess" if confidence < SURE_CONFIDENCE else ""
-    return DecodedText(data.decode(encoding, "replace"), encoding, note)
 
 
 MAX_HEADER_LINES = 40  # lines of the opening comment that are searched for "generated"
@@ -192,8 +162,7 @@ _KEEP_OUT_LINES = 3
 
 _MAX_POINTER_BYTES = 1024
 _LFS_POINTER = re.compile(r"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?size (\d{1,15})\s*\Z")
-_ANNEX_POINTER = re.compile(r"(?:/annex/objects/|(?:\.\./)*\.git/annex/objects/)\S+\s*\Z")
-"""Texts that stand for the content of a file in Git LFS (its specification, docs/spec.md) and in git-annex."""
+"""Text that stands for the content of a file in Git LFS (its specification, docs/spec.md)."""
 
 _COMMENT_LINE = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|<[!?%]|\"\"\"|'''|\{-|\(\*|'|rem\b|@echo|$)", re.IGNORECASE)
 _BLOCK_COMMENTS = (
@@ -396,7 +365,9 @@ def _read(
     if decoded is None:
         return UnreadableFile("it is a binary file", size, mtime)
     text = decoded.text
-    if size <= _MAX_POINTER_BYTES and (reason := _pointer_reason(text)):
+    if size <= _MAX_POINTER_BYTES and (pointer := _LFS_POINTER.match(text)):
+        full_size = _format_size(int(pointer[1]))
+        reason = f"it is a pointer of Git LFS to {full_size}; run `git lfs pull` to get the file"
         return UnreadableFile(reason, size, mtime)
     reason = "" if allow_generated else _generated_by_header(text) or _minified_reason(path, text, limits)
     return UnreadableFile(reason, size, mtime) if reason else FileContent(text, size, mtime, decoded.note)
@@ -454,15 +425,6 @@ def _format_size(size: int, digits: int = 1) -> str:
         if size >= factor:
             return f"{size / factor:.{digits}f}".rstrip("0").rstrip(".") + " " + unit
     return f"{size} bytes"
-
-
-def _pointer_reason(text: str) -> str:
-    """Return the reason if a text only stands for the content of a file that is not here, else ""."""
-    if match := _LFS_POINTER.match(text):
-        return f"it is a pointer of Git LFS to {_format_size(int(match[1]))}; run `git lfs pull` to get the file"
-    if _ANNEX_POINTER.match(text):
-        return "it is a pointer of git-annex; run `git annex get` to get the file"
-    return ""
 
 
 def _generated_by_name(path: str) -> str:
