@@ -245,12 +245,7 @@ class IndexReader:
 
     def document_frequency(self, term: str) -> int:
         """Return the number of live rows with a term."""
-        if (cached := self._postings.get(term)) is not None:
-            return len(cached.rows)
-        term_id = self._terms.term_id(term)
-        if term_id < 0:
-            return 0
-        return sum(int(np.count_nonzero(self._live[p.rows[p.slice_of(term_id)]])) for p in self._posting_lists)
+        return int(self.document_frequencies([term])[0])
 
     def document_frequencies(self, terms: Sequence[str]) -> NDArray[np.int64]:
         """Return the document frequency of many terms. Cached."""
