@@ -18,7 +18,7 @@ from promptls.index.scan.jobs import EmbeddingResult, OutlineResult, RowLookup
 from promptls.index.workers import spawn
 from promptls.index.workers.pool import WorkerChannel, WorkerError, WorkerPool
 from promptls.index.workers.spawn import prestart_worker
-from promptls.index.workers.worker_messages import Configure, EmbedQuery, QueryVector, ScanFiles, ScanResult, ScanText
+from promptls.index.workers.worker_messages import Configure, EmbedQuery, QueryVectors, ScanFiles, ScanResult, ScanText
 from promptls.model import Root, decode_outline
 
 pytestmark = pytest.mark.process
@@ -94,8 +94,8 @@ def test_known_chunks_are_not_embedded_again(channel: WorkerChannel, tmp_path: P
 
 def test_query_vector_has_the_dimension_of_chunk_vectors(channel: WorkerChannel) -> None:
     response = channel.call(EmbedQuery("send a ping to the host"), 120)
-    assert isinstance(response, QueryVector)
-    assert np.frombuffer(response.vector, np.float32).shape == (channel.dimension,)
+    assert isinstance(response, QueryVectors)
+    assert np.frombuffer(response.vectors, np.float32).shape == (channel.dimension,)
 
 
 def test_killed_worker_is_replaced(channel: WorkerChannel) -> None:
@@ -105,7 +105,7 @@ def test_killed_worker_is_replaced(channel: WorkerChannel) -> None:
     os.kill(channel._process.pid, signal.SIGKILL)
     with pytest.raises(WorkerError, match="exited with status -9"):
         channel._exchange(EmbedQuery("x"), 120)  # `call` might notice the death and start another
-    assert isinstance(channel.call(EmbedQuery("x"), 120), QueryVector)
+    assert isinstance(channel.call(EmbedQuery("x"), 120), QueryVectors)
     assert channel.starts == starts + 1
 
 
@@ -116,7 +116,7 @@ def test_hung_worker_is_killed_and_replaced(channel: WorkerChannel) -> None:
     os.kill(channel._process.pid, signal.SIGSTOP)
     with pytest.raises(WorkerError, match="did not respond within"):
         channel.call(EmbedQuery("x"), 0.2)
-    assert isinstance(channel.call(EmbedQuery("x"), 120), QueryVector)
+    assert isinstance(channel.call(EmbedQuery("x"), 120), QueryVectors)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")

@@ -165,15 +165,7 @@ _LFS_POINTER = re.compile(r"version https://git-lfs\.github\.com/spec/v1\n(?:.*\
 """Text that stands for the content of a file in Git LFS (its specification, docs/spec.md)."""
 
 _COMMENT_LINE = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|<[!?%]|\"\"\"|'''|\{-|\(\*|'|rem\b|@echo|$)", re.IGNORECASE)
-_BLOCK_COMMENTS = (
-    ("/*", "*/"),
-    ("<!--", "-->"),
-    ('"""', '"""'),
-    ("'''", "'''"),
-    ("{-", "-}"),
-    ("(*", "*)"),
-    ("--[[", "]]"),
-)
+_BLOCK_COMMENTS = (("/*", "*/"), ("<!--", "-->"), ('"""', '"""'), ("'''", "'''"), ("{-", "-}"), ("(*", "*)"))
 
 
 class FileLimits(Struct, frozen=True):

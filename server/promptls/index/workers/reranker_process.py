@@ -137,12 +137,7 @@ def main() -> None:
     """Serve requests until stdin ends."""
     os.environ["HF_HUB_OFFLINE"] = "1"  # read when the library is imported; each call is limited to local files, too
     limit_memory()
-    requests = os.fdopen(os.dup(0), "rb")
-    responses = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # output of libraries goes to the log, not into the frames
-    devnull = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(devnull, 0)
-    serve_requests(requests, responses, RerankerProcess().handle)
+    serve_requests(RerankerProcess().handle)
 
 
 if __name__ == "__main__":
