@@ -669,11 +669,7 @@ class IndexMachine:
             self._condition.notify_all()
 
     def wait(self, condition: Callable[[], bool], token: CancelToken | None, timeout_s: float) -> bool:
-        """Wait for a condition; return False after `timeout_s` seconds, or if the index is closed.
-
-        Raises:
-            Cancelled: The token was cancelled.
-        """
+        """Wait for a condition; return False after `timeout_s` seconds, or if the index is closed."""
         deadline = time.monotonic() + timeout_s
         with self._condition:
             while not condition():

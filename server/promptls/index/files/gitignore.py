@@ -102,11 +102,7 @@ def parse_rules(data: bytes, file: str, ignore_case: bool = False) -> IgnoreRule
 
 
 def match_globs(names: Iterable[str], globs: Iterable[str]) -> list[str]:
-    """Return the names (relative, with slashes) that match patterns with the syntax of an ignore file.
-
-    Raises:
-        Cancelled: The request is cancelled.
-    """
+    """Return the names (relative, with slashes) that match patterns with the syntax of an ignore file."""
     rules = parse_rules("\n".join(globs).encode("utf-8", "surrogateescape"), "globs")
     if rules is None:
         return []

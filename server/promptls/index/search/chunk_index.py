@@ -120,24 +120,7 @@ class ChunkIndex:
         """Return a reader of the current rows. Thread-safe."""
         with self._lock:
             if self._reader is None:
-                n = len(self.keys)
-                self._reader = IndexReader(
-                    keys=self.keys,
-                    row_by_key=self.rows,
-                    file_ids=self.file_ids[:n].copy(),
-                    chunk_indexes=self.chunk_indexes[:n],
-                    extra_locations=self.extra_locations,
-                    lengths=self.lengths[:n],
-                    live_count=self.live_count,
-                    live_terms=self.live_terms,
-                    paths=self.paths,
-                    path_lengths=np.array(self.path_lengths, np.int32),
-                    path_terms=self.path_terms,
-                    terms=self.terms,
-                    posting_lists=self.postings.lists(),
-                    vectors=self.vectors[:n],
-                    scales=self.scales[:n],
-                )
+                self._reader = IndexReader(self)
             return self._reader
 
     def is_complete(self, key: bytes) -> bool:

@@ -6,16 +6,19 @@ must be validated against the snapshot. Thread-safe.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from promptls.index.search import vectors
-from promptls.index.search.row_batch import PostingLists, Segment, build_posting_lists, compact_ids
-from promptls.index.search.term_dictionary import TermDictionary
+from promptls.index.search.row_batch import Segment, build_posting_lists, compact_ids
 from promptls.util.bm25 import inverse_document_frequency
+
+if TYPE_CHECKING:
+    from promptls.index.search.chunk_index import ChunkIndex
 
 _NO_IDS, _NO_COUNTS, _NO_ROWS = np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.int64)
 
@@ -79,58 +82,21 @@ class IndexReader:
                  "_size", "_terms", "_vectors", "file_ids", "keys", "lengths", "live_count", "mean_length", "path_lengths",
                  "paths")  # fmt: skip
 
-    def __init__(
-        self,
-        *,
-        keys: Sequence[bytes],
-        row_by_key: Mapping[bytes, int],
-        file_ids: NDArray[np.int32],
-        chunk_indexes: NDArray[np.int32],
-        extra_locations: Mapping[int, tuple[tuple[int, int], ...]],
-        lengths: NDArray[np.int32],
-        live_count: int,
-        live_terms: int,
-        paths: Sequence[str],
-        path_lengths: NDArray[np.int32],
-        path_terms: Mapping[str, list[int]],
-        terms: TermDictionary,
-        posting_lists: tuple[PostingLists, ...],
-        vectors: NDArray[np.int8],
-        scales: NDArray[np.float32],
-    ) -> None:
-        """Create a reader; arrays have one entry per row.
-
-        Args:
-            keys: Chunk keys; may grow, the length of `file_ids` counts.
-            row_by_key: Row of each chunk key; may grow.
-            file_ids: Id of the first file with the chunk, -1 for a dead row.
-            chunk_indexes: Index of the chunk in that file.
-            extra_locations: Other (file id, chunk index) of chunks that occur more than once, by row.
-            lengths: Terms in the chunk.
-            live_count: Number of live rows.
-            live_terms: Terms in the live rows.
-            paths: Paths by file id; may grow, and contains deleted files.
-            path_lengths: Terms in the path by file id.
-            path_terms: File ids with a term in their path, repeated for each occurrence.
-            terms: Term dictionary.
-            posting_lists: Posting lists of the rows.
-            vectors: Quantized vectors.
-            scales: Quantization steps, 0 without a vector.
-        """
-        self._size = len(file_ids)
-        self.keys = keys
-        self.file_ids = file_ids
-        self.lengths = lengths
-        self.live_count = live_count
-        self.mean_length = max(1.0, live_terms / max(1, live_count))
-        self.paths = paths
-        self.path_lengths = path_lengths
-        self._path_terms = path_terms
+    def __init__(self, index: ChunkIndex) -> None:
+        size = self._size = len(index.keys)
+        self.keys = index.keys  # may grow
+        self.file_ids = index.file_ids[:size].copy()  # id of the first file with the chunk, -1 for a dead row
+        self.lengths = index.lengths[:size]  # terms in the chunk
+        self.live_count = index.live_count
+        self.mean_length = max(1.0, index.live_terms / max(1, index.live_count))
+        self.paths = index.paths  # by file id; may grow, and contains deleted files
+        self.path_lengths = np.array(index.path_lengths, np.int32)
+        self._path_terms = index.path_terms
         self._path_postings: dict[str, Postings] = {}
-        self._chunk_indexes, self._extra_locations = chunk_indexes, extra_locations
-        self._row_by_key, self._terms = row_by_key, terms
-        self._vectors, self._scales = vectors, scales
-        self._posting_lists = posting_lists
+        self._chunk_indexes, self._extra_locations = index.chunk_indexes[:size], index.extra_locations
+        self._row_by_key, self._terms = index.rows, index.terms
+        self._vectors, self._scales = index.vectors[:size], index.scales[:size]
+        self._posting_lists = index.postings.lists()
         self._live = self.file_ids >= 0
         self._all_live = bool(self._live.all())
         self._postings: dict[str, Postings] = {}

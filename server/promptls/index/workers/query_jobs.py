@@ -137,11 +137,7 @@ def structural_search(
     token: CancelToken,
     seconds: float,
 ) -> PatternMatches:
-    """Search files for a structural pattern for up to `seconds`; open documents are searched with their unsaved text.
-
-    Raises:
-        Cancelled: The request was cancelled.
-    """
+    """Search files for a structural pattern for up to `seconds`; open documents are searched with their unsaved text."""
     deadline = time.monotonic() + seconds
     matches: dict[str, tuple[Span, ...]] = {}
     languages: set[str] = set()
