@@ -114,19 +114,6 @@ def test_waiting_for_changed_files_is_bounded_and_can_be_cancelled(place: Indexe
 # ---------------------------------------------------------------- rules
 
 
-def test_files_ignored_while_queued_are_not_indexed(place: IndexedFolder) -> None:
-    for number in range(200):
-        place.write(f"big/f{number}.py", f"def f{number}(x):\n    return x + {number}\n" * 20)
-    place.write("keep.py", ONE)
-    index = place.index()
-    while len(index.client.snapshot().files) < 201:
-        pass
-    index.workspace.touch([place.write(".gitignore", "big/\n")])
-    assert names(place.shown(index)) == [".gitignore", "keep.py"]
-    assert index.client.wait_until_stored(timeout_s=120)
-    assert place.shown(index) == place.fresh(index)
-
-
 @pytest.mark.parametrize("touched", [True, False])
 def test_ignore_rules_apply_after_they_are_saved_in_the_editor(place: IndexedFolder, touched: bool) -> None:
     place.write("a.py", ONE)
@@ -240,16 +227,6 @@ def test_missing_root_is_reported_and_restored_when_it_returns(place: IndexedFol
     assert place.shown(index) == before
     assert index.client.wait_until_stored(timeout_s=120)
     assert index.client.state().phase == "ready"
-
-
-def test_root_is_reported_as_missing_if_the_client_reports_its_files_as_deleted(place: IndexedFolder) -> None:
-    path = place.write("a.py", ONE)
-    index = place.index()
-    assert place.shown(index)
-    place.root.rename(place.folder / "away")
-    index.workspace.touch([path])
-    assert place.shown(index) == {}
-    assert index.client.state().message == f"Cannot read the folder {place.root}: it does not exist. Will retry."
 
 
 def test_root_that_is_unmounted_is_reported(place: IndexedFolder) -> None:

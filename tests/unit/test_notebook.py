@@ -145,11 +145,8 @@ OUTPUTS = {
     ),
     "long line": ([stream("x" * 500)], ["# Output: " + "x" * 119 + "…"]),
     "picture": ([result(image_png=PICTURE, text_plain="<Figure size 640x480>")], []),
-    "two pictures and a number": ([result(image_png=PICTURE, text_plain="a"), stream("7")], ["# Output: 7"]),
-    "widget": ([result(**{"application_vnd.jupyter.widget-view+json": {"id": 1}, "text_plain": "Box()"})], []),
     "HTML only": ([result(text_html=["<table>\n", "<tr>\n"])], []),
     "table": ([result(text_html="<table>", text_plain=["   a\n", "0  1"])], ["# Output:", "#      a", "#   0  1"]),
-    "object": ([result(text_plain="[<matplotlib.lines.Line2D at 0x7f0a>]"), result(text_plain="<Axes: >")], []),
     "error": (
         [{"output_type": "error", "ename": "KeyError", "evalue": "'a'", "traceback": ["\x1b[0;31mKeyError"]}],
         ["# Output: KeyError: 'a'"],
@@ -172,9 +169,7 @@ KERNELS: dict[str, tuple[Json, str, str]] = {
     "python": (PYTHON, "def f(): pass", "f"),
     "no metadata": ({}, "def f(): pass", "f"),
     "metadata of other types": ({"kernelspec": None, "language_info": [1]}, "def f(): pass", "f"),
-    "r": ({"kernelspec": {"name": "ir"}, "language_info": {"name": "R"}}, "f <- function(x) x", "f"),
     "julia": ({"kernelspec": {"name": "julia-1.9"}}, "function f(x)\n  x\nend", "f"),
-    "cpp": ({"kernelspec": {"name": "xcpp17", "language": "C++17"}}, "int f() { return 1; }", "f"),
     "go": ({"language_info": {"file_extension": ".go"}}, "func f() {}", "f"),
 }
 
