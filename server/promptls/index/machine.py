@@ -452,8 +452,11 @@ class IndexMachine:
                 modified.append(scan.path)
                 if known is not None and stat == (known.size, known.mtime_ns):
                     continue
-            entry = None if stat is None else jobs.file_entry(scan, state.root, state.name_of(scan.path))
-            changes[scan.path] = state.unsaved_records[state.name_of(scan.path)] = entry
+            name, hash, outline = state.name_of(scan.path), scan.content_hash, scan.encoded_outline
+            entry = FileEntry(
+                scan.path, state.root.path, name, scan.size, scan.mtime_ns, hash, None, outline, scan.skip_reason
+            )
+            changes[scan.path] = state.unsaved_records[name] = None if stat is None else entry
         if modified:
             self.workspace.touch(modified)
         if None in changes.values() and (problem := jobs.missing_root_problem(state.root)):
@@ -490,9 +493,13 @@ class IndexMachine:
         for path in paths:
             state.job_started(path)
         lookup = RowLookup(self.publisher.is_finished, state.store_ready)
-        job = jobs.embedding_job(result.rows, lookup, partial(self._report, state))
         assert result.channel is not None
-        future = self.pool.submit_deferred(result.channel, job, len(result.rows), state.store_ready.done)
+        future = self.pool.submit_deferred(
+            result.channel,
+            lambda channel: self._report(state, jobs.embed_rows(channel, result.rows, lookup)),
+            len(result.rows),
+            state.store_ready.done,
+        )
         finished = partial(self._embedding_finished, state, paths, result.rows)
         future.add_done_callback(lambda _: self.post(finished))
 
