@@ -1,6 +1,6 @@
-"""Small models in ONNX format: embedding models of any dimension, and rerankers that count shared words.
+"""Small models in ONNX format: embedding models of any dimension, and a reranker that counts shared words.
 
-An embedding model has a vector for each token, reduced by maximum, and the tokenizer of the bundled model. Rerankers have
+An embedding model has a vector for each token, reduced by maximum, and the tokenizer of the bundled model. The reranker has
 a tokenizer of whole words. The protocol buffer messages of ONNX are written directly, because the onnx package would be a
 large dependency for sixty lines.
 """
@@ -37,8 +37,8 @@ def write_model(folder: Path, dimension: int, seed: int = 1) -> Path:
     return folder
 
 
-SPECIAL_TOKENS = ("[PAD]", "[Q]", "[D]", "[CLS]", "[SEP]", "[MASK]", "[UNK]")
-"""Their positions are the token ids; 1 and 2 are the markers of ColBERT."""
+SPECIAL_TOKENS = ("[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]")
+"""Their positions are the token ids."""
 
 
 def write_cross_encoder(folder: Path, words: Sequence[str]) -> Path:
@@ -57,15 +57,6 @@ def write_cross_encoder(folder: Path, words: Sequence[str]) -> Path:
     constants = {"table": table, "ones": np.ones((len(words), 1), np.float32)}
     inputs = ("input_ids", "attention_mask", "token_type_ids")
     (folder / "model.onnx").write_bytes(_graph(nodes, constants, inputs, "shared", ["B", 1]))
-    return folder
-
-
-def write_late_interaction(folder: Path, words: Sequence[str]) -> Path:
-    """Write a late-interaction model whose score is the number of `words` of the query that the text contains."""
-    table = _write_word_tokenizer(folder, words)
-    node = _node("Gather", ["table", "input_ids"], ["vectors"])
-    inputs = ("input_ids", "attention_mask")
-    (folder / "model.onnx").write_bytes(_graph([node], {"table": table}, inputs, "vectors", ["B", "L", table.shape[1]]))
     return folder
 
 

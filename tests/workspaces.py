@@ -147,9 +147,8 @@ def _embedder() -> Embedder:
 
 
 def similarities(reader: IndexReader, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the similarity of every row to a unit vector; approximate for most rows of a large index."""
-    scored = reader.start_similarity_search(vector)(np.ones(len(reader), np.bool_), np.zeros(0, np.int64))
-    return scored.selection.values_at(np.arange(len(reader)), scored.similarity)
+    """Return the similarity of every row to a unit vector."""
+    return reader.start_similarity_search(vector)()
 
 
 def build_rows(terms: Iterable[tuple[bytes, Sequence[str]]], vectors: bytes = b"") -> RowBatch:

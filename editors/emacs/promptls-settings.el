@@ -122,9 +122,9 @@ languageModel), or \"auto\": the model where one is configured."
 
 (defcustom promptls-retrieval-reranker ""
   "Server setting retrieval.reranker.
-Cross-encoder or late-interaction model that reorders the best regions: the
-absolute path of a folder with model.onnx and tokenizer.json, or the name of
-an installed fastembed model; empty: none."
+Cross-encoder that reorders the best regions: the absolute path of a folder
+with model.onnx and tokenizer.json, or the name of an installed fastembed
+model; empty: none."
   :type 'string
   :group 'promptls)
 

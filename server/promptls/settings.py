@@ -125,7 +125,7 @@ class RetrievalSettings(Struct, frozen=True, rename="camel", forbid_unknown_fiel
     reranker: Annotated[
         str,
         Meta(
-            description="Cross-encoder or late-interaction model that reorders the best regions: the absolute path of a "
+            description="Cross-encoder that reorders the best regions: the absolute path of a "
             "folder with model.onnx and tokenizer.json, or the name of an installed fastembed model; empty: none."
         ),
     ] = ""

@@ -14,7 +14,7 @@ import pytest
 
 from conftest import write_tree
 from lsp import Client, Json, ResponseError
-from onnxkit import write_cross_encoder, write_late_interaction
+from onnxkit import write_cross_encoder
 from processes import alive, children, command_of, until
 from promptls.index.workers.pool import WorkerChannel
 from promptls.index.workers.spawn import RERANKER_MODULE
@@ -34,7 +34,6 @@ FUNCTIONS = {
 WORKSPACE = "\n".join(
     f'-- shop/{name}.py --\ndef {name}(value):\n    """{doc}"""\n    return value\n' for name, doc in FUNCTIONS.items()
 )
-RERANKERS = {"cross-encoder": write_cross_encoder, "late interaction": write_late_interaction}
 Start = Callable[[str], Client]
 
 
@@ -93,10 +92,9 @@ def shared_words(hit: Json, root: Path) -> int:
     return len(words & set(re.findall(r"\w+", QUESTION)) & set(WORDS))
 
 
-@pytest.mark.parametrize("kind", list(RERANKERS))
-def test_model_reorders_regions_and_probabilities_stay(start: Start, tmp_path: Path, kind: str) -> None:
+def test_model_reorders_regions_and_probabilities_stay(start: Start, tmp_path: Path) -> None:
     first = start("").search(QUESTION, limit=50)
-    client = start(str(RERANKERS[kind](tmp_path / "model", WORDS)))
+    client = start(str(write_cross_encoder(tmp_path / "model", WORDS)))
     wait_loaded(client)
     hits = reranked_hits(client)
     assert [hit["score"] for hit in hits] == [hit["score"] for hit in first]
@@ -189,7 +187,6 @@ def load(model: str) -> str:
     "name",
     [
         "Xenova/ms-marco-MiniLM-L-6-v2",
-        "colbert-ir/colbertv2.0",
         "no/such-model",
         "relative/folder",
         "~nobody-here/model",

@@ -71,12 +71,10 @@ def contents(reader: IndexReader) -> dict[str, object]:
     }
 
 
-@pytest.fixture(autouse=True, params=["exact", "prefiltered"])
-def small_limits(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+@pytest.fixture(autouse=True)
+def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunk_index, "MAX_BUFFERED", 5)
     monkeypatch.setattr(vectors, "_BLOCK_ROWS", 3)
-    if request.param != "exact":
-        monkeypatch.setattr(vectors, "EXACT_MAX_ROWS", 2)
 
 
 @given(STEPS)
@@ -169,38 +167,6 @@ def test_similarities_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(vectors, "_EXECUTOR", ended)
     assert np.array_equal(similarities(reader, query), whole)
     assert whole.any()
-
-
-def test_prefilter_scores_the_nearest_rows_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(3)
-    embeddings = rng.normal(size=(400, 256))
-    query = rng.normal(size=256)
-    embeddings[:100] += query  # some are similar to the query
-    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
-    query = (query / np.linalg.norm(query)).astype(np.float32)
-    keys = [n.to_bytes(2, "big") for n in range(400)]
-    dead = quantize(np.tile(query, (50, 1)))  # nearer than all others, but in no file
-
-    def similarity_by_key(order: list[int], with_dead: bool) -> dict[bytes, float]:
-        index = ChunkIndex()
-        if with_dead:
-            index.set_rows(build_rows(((n.to_bytes(3, "big"), ["dead"]) for n in range(50)), dead))
-        index.set_rows(build_rows(((keys[n], ["word"]) for n in order), quantize(embeddings[order])))
-        index.update_files([("x.py", "x.py", [], keys)])
-        reader = index.reader()
-        near_ = similarities(reader, query)
-        return {key: float(near_[reader.row_of(key)]) for key in keys}
-
-    monkeypatch.setattr(vectors, "EXACT_MAX_ROWS", 1 << 17)
-    exact = similarity_by_key(list(range(400)), with_dead=False)
-    monkeypatch.setattr(vectors, "EXACT_MAX_ROWS", 100)
-    monkeypatch.setattr(vectors, "RESCORE_ROWS", 120)
-    some = similarity_by_key(list(range(400)), with_dead=False)
-    best = sorted(exact, key=exact.__getitem__, reverse=True)[:80]
-    assert all(some[key] == exact[key] for key in best)
-    assert sum(some[key] == exact[key] for key in keys) < 200
-    assert max(abs(some[key] - exact[key]) for key in keys) < 0.25
-    assert similarity_by_key(rng.permutation(400).tolist(), with_dead=True) == some
 
 
 def test_files_are_found_by_terms_of_their_paths() -> None:

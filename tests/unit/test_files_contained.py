@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from promptls.index.files import contained
-from promptls.index.files.contained import LINKED_FOLDER, LinkInPath, innermost_root, open_folder
+from promptls.index.files.contained import LINKED_FOLDER, LinkInPath, open_folder
 from promptls.index.files.convention_files import find_files, read_convention_file, read_own_file
 from promptls.index.files.ignore import IgnoreTree
 from promptls.index.files.read import FileContent, FileLimits, read_any_text, read_small_file, read_text
@@ -155,16 +155,3 @@ def test_folders_are_opened_one_by_one_without_descriptor_paths(
     after = os.dup(0)
     os.close(after)
     assert after == before  # no descriptor is left open
-
-
-@pytest.mark.parametrize(
-    ("path", "roots", "expected"),
-    [
-        ("/w/a.py", ("/w", "/"), "/w"),
-        ("/w/in/a.py", ("/w", "/w/in"), "/w/in"),
-        ("/w-twin/a.py", ("/w",), ""),
-        ("/a.py", ("/",), "/"),
-    ],
-)
-def test_innermost_root(path: str, roots: tuple[str, ...], expected: str) -> None:
-    assert innermost_root(path, roots) == expected

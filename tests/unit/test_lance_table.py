@@ -73,11 +73,6 @@ def test_another_identity_replaces_the_table(tmp_path: Path, other: StoreIdentit
     assert read_terms(table) == {2: "new"}
 
 
-def test_vector_of_another_dimension_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="4 dimensions for a table of 8"):
-        opened(tmp_path).add([row(1, "x", 4)])
-
-
 def test_deleted_rows_are_not_read(tmp_path: Path) -> None:
     table = opened(tmp_path)
     table.add([row(n, f"t{n}") for n in range(10)])

@@ -3,9 +3,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from promptls.index.store.file_manifest import MAX_WAL_BYTES, OUTLINE_VERSION, Manifest
+from promptls.index.store.file_manifest import OUTLINE_VERSION, Manifest
 from promptls.model import Chunk, FileEntry, Outline, Span, Symbol, encode_outline
-from promptls.util.hashing import content_hash
 
 OUTLINE = Outline(
     "python",
@@ -40,25 +39,6 @@ def test_records_are_replaced_and_deleted(tmp_path: Path) -> None:
     manifest.save([entry("a.py"), entry("b.py")])
     manifest.save([entry("a.py", None, "binary")], deleted=["b.py", "never"])
     assert list(manifest.load("/w").values()) == [entry("a.py", None, "binary")]
-
-
-def test_names_that_are_not_utf8_are_not_recorded(tmp_path: Path) -> None:
-    manifest = Manifest(tmp_path / "files.sqlite")
-    manifest.save([entry("bad\udcff.py"), entry("a.py")], deleted=["worse\udcff"])
-    assert [e.name for e in manifest.load("/w").values()] == ["a.py"]
-
-
-def test_records_have_little_storage_overhead(tmp_path: Path) -> None:
-    """In any order, and after all records were rewritten."""
-    manifest = Manifest(tmp_path / "files.sqlite")
-    names = [f"{content_hash(str(number)).hex()}.py" for number in range(3_000)]
-    body = len(encode_outline(LONG))
-    for _ in range(3):
-        for at in range(0, len(names), 1_500):
-            manifest.save(entry(name, LONG) for name in names[at : at + 1_500])
-            assert (tmp_path / "files.sqlite-wal").stat().st_size <= MAX_WAL_BYTES
-    assert body > 1_000
-    assert sum(file.stat().st_size for file in tmp_path.iterdir()) < 1.5 * body * len(names)
 
 
 def test_damaged_bytes_never_change_a_record(tmp_path: Path) -> None:

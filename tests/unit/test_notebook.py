@@ -96,14 +96,8 @@ MAGICS = {
     "if colab:\n    !apt-get install x \\\n      y\n    %cd z": (
         "if colab:\n    pass  # !apt-get install x \\\n      # y\n    pass  # %cd z"
     ),
-    "%timeit f(a,\n          b)\nc = 1": "# %timeit f(a,\n          # b)\nc = 1",
     "!echo (\nx = 1": "# !echo (\nx = 1",
-    "!curl -d '{ \\\n  [ (' \\\n  url\nx = 1": "# !curl -d '{ \\\n  # [ (' \\\n  # url\nx = 1",
-    # continued expressions and strings
-    "x = (a\n     %b)\ny = 1": "x = (a\n     %b)\ny = 1",
-    "x = a \\\n    %b": "x = a \\\n    %b",
-    'q = """\n%s\n!x\nreally?\n"""\n!ls': 'q = """\n%s\n!x\nreally?\n"""\n# !ls',
-    "q = '''a\\'''\n!b\n'''\n!c": "q = '''a\\'''\n!b\n'''\n# !c",
+    "x = (a\n     % b)\ny = 1": "x = (a\n     % b)\ny = 1",
     "x = '#' # (\n!ls": "x = '#' # (\n# !ls",
     "a != b\na == '%x'\nd = {'a': 1}\nprint('%d' % a)": "a != b\na == '%x'\nd = {'a': 1}\nprint('%d' % a)",
     # magics of a whole cell
@@ -111,7 +105,6 @@ MAGICS = {
     "\n%%capture out\ndef f(): pass": "\n# %%capture out\ndef f(): pass",
     "%%measure_everything --now\nx = 1": "# %%measure_everything --now\nx = 1",
     "%%python3\nx = 1": "# %%python3\nx = 1",
-    "%%writefile src/a.py\ndef f(): pass": "# %%writefile src/a.py\ndef f(): pass",
 }
 FOREIGN = {
     "%%bash\nfor i in 1 2; do\n\n  echo $i\ndone": "bash",
@@ -120,7 +113,7 @@ FOREIGN = {
     "%%html\n<b>x</b>": "html",
     "%%sql\nselect 1": "sql",
     "%%cython\ncdef int f(): pass": "cython",
-    "%%writefile a.yaml\nx: 1": "yaml",
+    "%%writefile a.yaml\nx: 1": "writefile",
     "%%! \nls": "shell",
 }
 
@@ -137,7 +130,7 @@ def test_cell_in_another_language_is_a_comment(source: str) -> None:
 
 
 def test_all_magics_together_parse() -> None:
-    cells = [code(source) for source in [*MAGICS, *FOREIGN] if "\\\n    %b" not in source and "f(x)" not in source]
+    cells = [code(source) for source in [*MAGICS, *FOREIGN]]
     text = notebook_text("a.ipynb", notebook(markdown('"""'), *cells))
     assert text is not None
     ast.parse(text)
@@ -152,11 +145,8 @@ OUTPUTS = {
     ),
     "long line": ([stream("x" * 500)], ["# Output: " + "x" * 119 + "…"]),
     "picture": ([result(image_png=PICTURE, text_plain="<Figure size 640x480>")], []),
-    "two pictures and a number": ([result(image_png=PICTURE, text_plain="a"), stream("7")], ["# Output: 7"]),
-    "widget": ([result(**{"application_vnd.jupyter.widget-view+json": {"id": 1}, "text_plain": "Box()"})], []),
     "HTML only": ([result(text_html=["<table>\n", "<tr>\n"])], []),
     "table": ([result(text_html="<table>", text_plain=["   a\n", "0  1"])], ["# Output:", "#      a", "#   0  1"]),
-    "object": ([result(text_plain="[<matplotlib.lines.Line2D at 0x7f0a>]"), result(text_plain="<Axes: >")], []),
     "error": (
         [{"output_type": "error", "ename": "KeyError", "evalue": "'a'", "traceback": ["\x1b[0;31mKeyError"]}],
         ["# Output: KeyError: 'a'"],
@@ -179,14 +169,7 @@ KERNELS: dict[str, tuple[Json, str, str]] = {
     "python": (PYTHON, "def f(): pass", "f"),
     "no metadata": ({}, "def f(): pass", "f"),
     "metadata of other types": ({"kernelspec": None, "language_info": [1]}, "def f(): pass", "f"),
-    "r": ({"kernelspec": {"name": "ir"}, "language_info": {"name": "R"}}, "f <- function(x) x", "f"),
     "julia": ({"kernelspec": {"name": "julia-1.9"}}, "function f(x)\n  x\nend", "f"),
-    "cpp": ({"kernelspec": {"name": "xcpp17", "language": "C++17"}}, "int f() { return 1; }", "f"),
-    "scala": ({"language_info": {"name": "scala", "file_extension": ".sc"}}, "def f(x: Int) = x", "f"),
-    "typescript": ({"kernelspec": {"name": "deno", "language": "typescript"}}, "function f() {}", "f"),
-    "ocaml": ({"language_info": {"name": "OCaml"}}, "let f x = x + 1", "f"),
-    "rust": ({"kernelspec": {"language": "Rust"}}, "fn f() {}", "f"),
-    "haskell": ({"kernelspec": {"name": "ihaskell"}}, "f :: Int -> Int\nf x = x", "f"),
     "go": ({"language_info": {"file_extension": ".go"}}, "func f() {}", "f"),
 }
 
@@ -209,57 +192,15 @@ def test_unknown_kernel_is_plain_text() -> None:
     assert outline_of("a.ipynb", text).language == "text"
 
 
-def test_magics_of_other_kernels() -> None:
-    julia, r = ({"kernelspec": {"language": language}} for language in ("julia", "R"))
-    assert text_of(code("]add Plots\n;ls\nx = [1\n]"), metadata=julia) == "# %% cell 1\n# ]add Plots\n# ;ls\nx = [1\n]"
+def test_cells_of_other_kernels_have_no_ipython_magics() -> None:
+    r = {"kernelspec": {"language": "R"}}
     assert text_of(code("x %>% f\n  %in% y"), metadata=r) == "# %% cell 1\nx %>% f\n  %in% y"
     assert text_of(code("%%bash\nls"), metadata=r) == "# %% [bash] cell 1\n# %%bash\n# ls"
 
 
-@pytest.mark.parametrize(
-    "metadata",
-    [
-        {"vscode": {"languageId": "sql"}},
-        {"polyglot_notebook": {"kernelName": "sql"}},
-        {"dotnet_interactive": {"language": "sql"}},
-        {"kernel": "sql"},
-    ],
-)
-def test_cell_with_a_language_of_its_own_is_a_comment(metadata: Json) -> None:
+def test_cell_with_a_language_of_its_own_is_a_comment() -> None:
+    metadata = {"vscode": {"languageId": "sql"}}
     assert text_of(code("select 1", metadata=metadata)) == "# %% [sql] cell 1\n# select 1"
-    assert text_of(code("x = 1", metadata={"vscode": {"languageId": "python"}})) == "# %% cell 1\nx = 1"
-
-
-def test_nbformat_3() -> None:
-    cells = [
-        {"cell_type": "heading", "level": 2, "source": ["Title"], "metadata": {}},
-        {
-            "cell_type": "code",
-            "language": "ruby",
-            "input": ["def f\n", "end"],
-            "outputs": [
-                {"output_type": "pyout", "text": ["7"]},
-                {"output_type": "display_data", "png": PICTURE, "text": "x"},
-            ],
-        },
-    ]
-    text = notebook_text(
-        "a.ipynb", json.dumps({"nbformat": 3, "metadata": {"name": ""}, "worksheets": [{"cells": cells}]})
-    )
-    assert (
-        text
-        == """\
-# Jupyter notebook (ruby)
-
-# %% [markdown] cell 1
-# ## Title
-
-# %% cell 2
-def f
-end
-# Output: 7
-"""
-    )
 
 
 def test_embedded_pictures_and_long_data_are_shortened() -> None:
@@ -273,10 +214,8 @@ def test_embedded_pictures_and_long_data_are_shortened() -> None:
 NOT_NOTEBOOKS = {
     "empty": "",
     "not JSON": '{"cells": [',
-    "conflict": '<<<<<<< HEAD\n{"cells": []}\n=======\n',
     "another object": '{"a": 1}',
-    "a list": "[]",
-    "cells of another type": '{"cells": {"a": 1}}',
+    "nbformat 3": '{"nbformat": 3, "worksheets": [{"cells": [{"cell_type": "code", "input": "x = 1"}]}]}',
     "a cell of another type": '{"cells": [1]}',
     "a source of another type": '{"cells": [{"cell_type": "code", "source": {"a": 1}}]}',
     "nested deeply": '{"cells": [' + "[\n" * 100_000,

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index.search import vectors
 from promptls.index.search.analyzer import tokenize
 from promptls.index.search.row_batch import quantize
 from promptls.index.snapshot import Snapshot
@@ -204,60 +203,16 @@ def test_deleted_rows_do_not_affect_results(shop: Snapshot) -> None:
         assert one.column(name) == pytest.approx(two.column(name)), name
 
 
-def test_selected_rows_of_large_index_are_scored_like_all_rows(shop: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = IndexedSnapshot(shop)
-    query = parse_query("how is the amount reduced?")
-    vector = few.query_vector(query.text)
-    exact = score_rows(query.terms, vector, few.reader())
-    monkeypatch.setattr(vectors, "EXACT_MAX_ROWS", 1)
-    many = IndexedSnapshot(shop)
-    assert many.reader()._signs is not None
-    all_near = score_rows(query.terms, vector, many.reader())
-    rows = np.arange(len(many.reader()))
-    for name in ("similarity", "keyword", "prior"):
-        assert all_near.selection.values_at(rows, getattr(all_near, name)) == pytest.approx(getattr(exact, name)), name
-    for name in ("file_similarity", "evident_rows", "file_bm25"):
-        assert getattr(all_near, name) == pytest.approx(getattr(exact, name)), name
-    for within in (None, {path for path in shop.files if path.endswith("prices.py")}):
-        of_few, of_many = (
-            describe_candidates(query, shop, i, CandidateLimits(files=2), CancelToken(), within) for i in (few, many)
-        )
-        assert of_few is not None and of_many is not None
-        assert [(u.entry.path, u.chunk_index) for u in of_few.candidates] == [
-            (u.entry.path, u.chunk_index) for u in of_many.candidates
-        ]
-        assert of_few.values == pytest.approx(of_many.values)
-    monkeypatch.setattr(vectors, "RESCORE_ROWS", 1)
-    holding = np.flatnonzero(exact.body > 0)
-    nearest = int(np.setdiff1d(rows, holding)[0])  # by its own vector, so by the sign bits, too
-    vector = many.reader()._vectors[nearest].astype(np.float32) * many.reader()._scales[nearest]
-    exact = score_rows(query.terms, vector, few.reader())
-    some = score_rows(query.terms, vector, many.reader())
-    looked_at = np.union1d(holding, [nearest])
-    assert len(looked_at) < len(exact.body)
-    assert some.selection.rows is not None
-    assert np.array_equal(some.selection.rows, looked_at)
-    assert some.keyword == pytest.approx(exact.keyword[some.selection.rows])
-    assert some.selection.to_rows(some.similarity.argmax()[None]) == exact.similarity.argmax() == nearest
-    others = np.setdiff1d(rows, looked_at)
-    assert not some.selection.values_at(others, some.prior).any()
-    assert some.combined(looked_at).any() and not some.combined(others).any()
-
-
-def test_rows_of_mentioned_files_are_scored_in_large_index(shop: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    query = parse_query("how is the amount reduced?")
-    exact = score_first_stage(query, shop, IndexedSnapshot(shop), CancelToken())
-    monkeypatch.setattr(vectors, "EXACT_MAX_ROWS", 1)
-    monkeypatch.setattr(vectors, "RESCORE_ROWS", 1)
-    many = IndexedSnapshot(shop)
+def test_candidates_are_restricted_to_paths_with_unchanged_scores(shop: Snapshot) -> None:
+    query, index = parse_query("how is the amount reduced?"), IndexedSnapshot(shop)
     readme = next(path for path in shop.files if path.endswith("README.md"))
-    there = score_first_stage(query, shop, many, CancelToken(), {readme})
+    everywhere = score_first_stage(query, shop, index, CancelToken())
+    there = score_first_stage(query, shop, index, CancelToken(), {readme})
     assert there.scope is not None and there.scope.paths == {readme}
-    rows = there.scope.rows
-    assert len(rows) == 1 and exact.scores.body[rows[0]] == 0  # no term of the query
-    everywhere = score_first_stage(query, shop, many, CancelToken()).scores
-    assert not everywhere.selection.values_at(rows, everywhere.similarity).any()
-    assert there.scores.selection.values_at(rows, there.scores.similarity) == exact.scores.similarity[rows]
+    assert np.array_equal(there.scores.prior, everywhere.scores.prior)
+    found = describe_candidates(query, shop, index, CandidateLimits(), CancelToken(), {readme}, there)
+    assert found is not None
+    assert {candidate.entry.path for candidate in found.candidates} == {readme}
 
 
 def test_body_score_is_bm25(shop: Snapshot) -> None:

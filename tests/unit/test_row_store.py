@@ -219,13 +219,3 @@ def test_killed_store_process_is_restarted(folder: Path, opened: list[RowStore])
     store._channel._process.wait()
     store.add([rows(3)])  # the process had ended before the request
     assert {key for part in store.read() for key in part.keys} == {key_of(1), key_of(2), key_of(3)}
-
-
-def test_stats_count_all_files_next_to_the_table(folder: Path, opened: list[RowStore]) -> None:
-    store, _ = open_store(folder, IDENTITY)
-    opened.append(store)
-    store.add([rows(1, 2)])
-    (folder.parent / "files.sqlite").write_bytes(bytes(12_345))
-    every = sum(f.stat().st_size for f in folder.parent.rglob("*") if f.is_file())
-    assert store.stats() == {"bytes": every, "rows": 2, "versions": store.stats()["versions"], "fragments": 1}
-    assert every > 12_345

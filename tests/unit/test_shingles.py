@@ -10,7 +10,7 @@ import pytest
 from onnxkit import write_model
 from promptls.index.embedding.embedder import EmbeddingSpec, load_embedder
 from promptls.index.workers.worker import Worker
-from promptls.index.workers.worker_messages import Configure, EmbedQuery, EmbedShingles, QueryVector, ShingleVectors
+from promptls.index.workers.worker_messages import Configure, EmbedQuery, QueryVectors
 from promptls.model import CancelToken
 from promptls.retrieval.candidates import CandidateLimits
 from promptls.retrieval.features import SHINGLE_FEATURES, shingle_features
@@ -98,14 +98,14 @@ def configure(model: str) -> Configure:
 def test_shingles_have_the_vectors_of_queries() -> None:
     worker = Worker()
     worker.handle(configure("bundled"))
-    found = worker.handle(EmbedShingles(("cart voucher", "courier")))
-    assert isinstance(found, ShingleVectors)
+    found = worker.handle(EmbedQuery("", ("cart voucher", "courier")))
+    assert isinstance(found, QueryVectors)
     for vector, text in zip(
         np.frombuffer(found.vectors, np.float32).reshape(2, -1), ("cart voucher", "courier"), strict=True
     ):
         query = worker.handle(EmbedQuery(text))
-        assert isinstance(query, QueryVector)
-        assert vector == pytest.approx(np.frombuffer(query.vector, np.float32), abs=1e-6)
+        assert isinstance(query, QueryVectors)
+        assert vector == pytest.approx(np.frombuffer(query.vectors, np.float32), abs=1e-6)
 
 
 def test_a_model_that_is_not_static_does_not_embed_shingles(tmp_path: Path) -> None:
@@ -113,4 +113,4 @@ def test_a_model_that_is_not_static_does_not_embed_shingles(tmp_path: Path) -> N
     assert not load_embedder(EmbeddingSpec(str(folder))).is_static
     worker = Worker()
     worker.handle(configure(str(folder)))
-    assert worker.handle(EmbedShingles(("cart voucher",))) == ShingleVectors(b"")
+    assert worker.handle(EmbedQuery("", ("cart voucher",))) == QueryVectors(b"")

@@ -18,7 +18,7 @@ from promptls.index.scan.jobs import EmbeddingResult, OutlineResult, RowLookup
 from promptls.index.workers import spawn
 from promptls.index.workers.pool import WorkerChannel, WorkerError, WorkerPool
 from promptls.index.workers.spawn import prestart_worker
-from promptls.index.workers.worker_messages import Configure, EmbedQuery, QueryVector, ScanFiles, ScanResult, ScanText
+from promptls.index.workers.worker_messages import Configure, EmbedQuery, QueryVectors, ScanFiles, ScanResult, ScanText
 from promptls.model import Root, decode_outline
 
 pytestmark = pytest.mark.process
@@ -55,15 +55,6 @@ def test_worker_outlines_and_embeds_files(channel: WorkerChannel, tmp_path: Path
     assert not jobs.embed_rows(channel, rows, NO_ROWS).rows.keys, "texts are kept only until they are embedded"
 
 
-def test_language_of_a_header_is_detected_from_its_content(channel: WorkerChannel, tmp_path: Path) -> None:
-    header = tmp_path / "late.h"
-    header.write_text("#define LINE 1\n" * 500 + "namespace shop {\nclass Cart {\n  int total() { return 1; }\n};\n}\n")
-    response = channel.call(ScanFiles((header.as_posix(),)), 120)
-    assert isinstance(response, ScanResult)
-    outline = decode_outline(response.files[0].encoded_outline)
-    assert (outline.language, outline.symbols[-1].qualified) == ("cpp", "shop.Cart.total")
-
-
 @pytest.mark.parametrize("store_is_open", [False, True])
 def test_embedding_waits_for_outlines_until_its_share_of_time_is_due(tmp_path: Path, store_is_open: bool) -> None:
     pool = WorkerPool(CONFIGURE, 1)
@@ -84,20 +75,6 @@ def test_embedding_waits_for_outlines_until_its_share_of_time_is_due(tmp_path: P
     assert done == (["vectors", "outlines"] if store_is_open else ["outlines", "vectors"])
 
 
-def test_known_chunks_are_not_embedded_again(channel: WorkerChannel, tmp_path: Path) -> None:
-    response = channel.call(ScanFiles(write(tmp_path, a="def ping(host):\n    return send(host, b'ping')\n")), 120)
-    assert isinstance(response, ScanResult)
-    assert jobs.extract_terms(channel, response.files, lambda key: True).keys == ()
-    rows = jobs.extract_terms(channel, response.files, NO_ROWS.is_finished)
-    assert jobs.embed_rows(channel, rows, RowLookup(lambda key: True)).rows.keys == ()
-
-
-def test_query_vector_has_the_dimension_of_chunk_vectors(channel: WorkerChannel) -> None:
-    response = channel.call(EmbedQuery("send a ping to the host"), 120)
-    assert isinstance(response, QueryVector)
-    assert np.frombuffer(response.vector, np.float32).shape == (channel.dimension,)
-
-
 def test_killed_worker_is_replaced(channel: WorkerChannel) -> None:
     channel.start()
     assert channel._process is not None
@@ -105,7 +82,7 @@ def test_killed_worker_is_replaced(channel: WorkerChannel) -> None:
     os.kill(channel._process.pid, signal.SIGKILL)
     with pytest.raises(WorkerError, match="exited with status -9"):
         channel._exchange(EmbedQuery("x"), 120)  # `call` might notice the death and start another
-    assert isinstance(channel.call(EmbedQuery("x"), 120), QueryVector)
+    assert isinstance(channel.call(EmbedQuery("x"), 120), QueryVectors)
     assert channel.starts == starts + 1
 
 
@@ -116,7 +93,7 @@ def test_hung_worker_is_killed_and_replaced(channel: WorkerChannel) -> None:
     os.kill(channel._process.pid, signal.SIGSTOP)
     with pytest.raises(WorkerError, match="did not respond within"):
         channel.call(EmbedQuery("x"), 0.2)
-    assert isinstance(channel.call(EmbedQuery("x"), 120), QueryVector)
+    assert isinstance(channel.call(EmbedQuery("x"), 120), QueryVectors)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")
@@ -204,18 +181,6 @@ def test_prestarted_worker_is_used_by_the_first_caller() -> None:
     assert os.getpriority(os.PRIO_PROCESS, prestarted.pid) == 10 and channel.dimension == second.dimension == 512
     channel.stop()
     second.stop()
-
-
-@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two cores")
-def test_dead_prestarted_worker_is_replaced() -> None:
-    prestart_worker()
-    (prestarted,) = spawn._prestarted
-    prestarted.kill()
-    prestarted.wait()
-    channel = WorkerChannel(CONFIGURE, background=False)
-    channel.start()
-    assert channel.dimension == 512
-    channel.stop()
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two cores")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from promptls.index.index_status import IndexState, IndexStatus, Phase
-from promptls.index.machine import IndexMachine, WalkDue
+from promptls.index.machine import IndexMachine
 from promptls.index.scan import jobs
 from promptls.index.scan.root_state import DiskCheck, RootState, root_status
 from promptls.index.search.reader import IndexReader
@@ -79,7 +79,7 @@ class RequestPriority:
 
 
 class IndexClient:
-    """Access to the index for requests.  All methods may be called from any thread."""
+    """Access to the index for requests.  All methods may be called from any thread; a cancelled token raises Cancelled."""
 
     def __init__(
         self, machine: IndexMachine, query_embedder: QueryEmbedder, reranker: Reranker, priority: RequestPriority
@@ -100,21 +100,13 @@ class IndexClient:
         return self._publisher.chunk_index.reader()
 
     def snapshot(self, token: CancelToken | None = None) -> Snapshot:
-        """Return a snapshot that includes every document change made before this call.
-
-        Raises:
-            Cancelled: The token was cancelled.
-        """
+        """Return a snapshot that includes every document change made before this call."""
         sequence = self._workspace.sequence
         self._machine.wait(lambda: self._machine.document_sequence >= sequence, token, SNAPSHOT_TIMEOUT_S)
         return replace(self._publisher.snapshot, documents=self._workspace.documents)
 
     def wait_for_changes(self, token: CancelToken | None = None, timeout_s: float = CHANGES_TIMEOUT_S) -> bool:
-        """Wait until the files that are reported as changed are read; return False after `timeout_s` seconds.
-
-        Raises:
-            Cancelled: The token was cancelled.
-        """
+        """Wait until the files that are reported as changed are read; return False after `timeout_s` seconds."""
         return self._machine.wait(lambda: not self._machine.has_unread_changes, token, timeout_s)
 
     @property
@@ -136,19 +128,13 @@ class IndexClient:
         """Read the waiting files that probably define one of the names; return a snapshot that contains them.
 
         Waits for `NAMES_TIMEOUT_S` at most.
-
-        Raises:
-            Cancelled: The token was cancelled.
         """
-        return self._prioritize(self._machine.prescanner.files_defining(names, token), NAMES_TIMEOUT_S, token)
+        return self._prioritize(self._machine.prescanner.files_defining(names), NAMES_TIMEOUT_S, token)
 
     def prioritize_terms(self, terms: Sequence[str], token: CancelToken | None = None) -> Snapshot:
         """Read the waiting files that match search terms best; return a snapshot that contains them.
 
         Waits for `TERMS_TIMEOUT_S` at most; files that take longer are available to the next request.
-
-        Raises:
-            Cancelled: The token was cancelled.
         """
         return self._prioritize(self._machine.prescanner.files_matching(terms), TERMS_TIMEOUT_S, token)
 
@@ -187,9 +173,6 @@ class IndexClient:
         """Make everything written to disk before this call searchable; return False after `timeout_s` seconds.
 
         Clients that do not report changed files call this before each request.
-
-        Raises:
-            Cancelled: The token was cancelled.
         """
         deadline = time.monotonic() + timeout_s
         checked: set[RootState] = set()
@@ -219,7 +202,7 @@ class IndexClient:
         elif modified:
             self._workspace.touch(modified)
         elif state.is_walk_due(began):
-            self._machine.post(WalkDue(state, began))
+            self._machine.post(lambda: state.schedule_walk(began))
         return modified is None or bool(modified)
 
     # ---- workers
@@ -242,11 +225,7 @@ class IndexClient:
     def rerank(
         self, query: str, regions: Sequence[tuple[str, Span]], snapshot: Snapshot, token: CancelToken
     ) -> Sequence[float] | None:
-        """Return the second-stage score of each region (path, span), None without a model or if it cannot be used.
-
-        Raises:
-            Cancelled: The token was cancelled.
-        """
+        """Return the second-stage score of each region (path, span), None without a model or if it cannot be used."""
         if not self._reranker.model:
             return None
         sources = self.source_reader(snapshot)
@@ -265,11 +244,7 @@ class IndexClient:
     def structural_search(
         self, pattern: str, paths: Sequence[str], token: CancelToken, seconds: float
     ) -> PatternMatches:
-        """Search files of the latest snapshot for a structural pattern.
-
-        Raises:
-            Cancelled: The token was cancelled.
-        """
+        """Search files of the latest snapshot for a structural pattern."""
         return structural_search(self._machine.pool, pattern, paths, self._publisher.snapshot, token, seconds)
 
     def foreground(self) -> AbstractContextManager[None]:
@@ -279,11 +254,7 @@ class IndexClient:
     # ---- progress
 
     def wait_until_listed(self, token: CancelToken | None = None) -> bool:
-        """Wait up to `LISTING_TIMEOUT_S` until all files are listed; return False after a timeout.
-
-        Raises:
-            Cancelled: The token was cancelled.
-        """
+        """Wait up to `LISTING_TIMEOUT_S` until all files are listed; return False after a timeout."""
         return self._machine.wait(lambda: self._machine.is_listed(self._publisher.snapshot), token, LISTING_TIMEOUT_S)
 
     def wait_until_searchable(self, token: CancelToken | None = None, timeout_s: float = 3600.0) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 from promptls.index.configuration import IndexConfig
 from promptls.index.embedding.embedder import model_identity
 from promptls.index.index_client import IndexClient, RequestPriority
-from promptls.index.machine import IndexMachine, PauseRequested
+from promptls.index.machine import IndexMachine
 from promptls.index.workers.pool import WorkerPool, worker_configuration
 from promptls.index.workers.query_jobs import QueryEmbedder
 from promptls.index.workers.reranker import Reranker
@@ -86,11 +86,11 @@ class Indexer:
 
     def pause(self) -> None:
         """Stop bulk work until `resume`; open documents and single files are still updated."""
-        self.machine.post(PauseRequested(True))
+        self.machine.post(lambda: self.machine.pause(True))
 
     def resume(self) -> None:
         """Resume bulk work at the next walk."""
-        self.machine.post(PauseRequested(False))
+        self.machine.post(lambda: self.machine.pause(False))
 
     def _run(self) -> None:
         machine = self.machine

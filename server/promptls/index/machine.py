@@ -1,6 +1,6 @@
 """State machine of the index: takes changes and events, and keeps roots, files, stores and the snapshot up to date.
 
-Events are values.  `step` applies the changes of the workspace and handles the events that have arrived.  Whatever
+Events are functions.  `step` applies the changes of the workspace and handles the events that have arrived.  Whatever
 blocks is submitted: walks and writes to an executor each, parsing and embedding to the worker pool.  Their results
 return as events through `post`.  The machine has no thread of its own: one thread at a time may call `step`, and only
 this thread changes the state of a root and publishes.  Any thread may read the conditions and wait for them.
@@ -23,7 +23,6 @@ from concurrent.futures import Executor, Future
 from functools import partial
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.index.configuration import IndexConfig, outline_fingerprint
@@ -35,7 +34,7 @@ from promptls.index.publisher import Publisher
 from promptls.index.scan import jobs
 from promptls.index.scan.jobs import EmbeddingResult, OutlineResult, RootWalk, RowLookup
 from promptls.index.scan.open_documents import DocumentIndexer
-from promptls.index.scan.prescanner import PrescanEvent, Prescanner
+from promptls.index.scan.prescanner import Prescanner
 from promptls.index.scan.root_state import RootState
 from promptls.index.search.analyzer import ANALYZER_VERSION
 from promptls.index.search.row_batch import RowBatch, Segment, StoreIdentity
@@ -47,7 +46,7 @@ from promptls.index.store.row_store import RowStore, open_store
 from promptls.index.syntax.chunks import CHUNKER_VERSION
 from promptls.index.workers.pool import WorkerPool
 from promptls.index.workspace import ChangeSet, Workspace
-from promptls.index.writer import IndexWriter, WriteResult, unwritten_rows
+from promptls.index.writer import IndexWriter, WriteResult
 from promptls.model import Cancelled, CancelToken, FileEntry, Root
 from promptls.util.backoff import Backoff
 
@@ -61,129 +60,8 @@ _POLL_S = 0.05
 """Seconds between two checks of a condition and of cancellation."""
 
 
-# ---- events
-
-
-class Walked(Struct, frozen=True):
-    """A walk has listed the files of a root."""
-
-    state: RootState
-    walk: RootWalk
-    recalled: Mapping[str, FileEntry]  # entries before the walk
-    live: bool  # whether these are entries of the snapshot, not of the manifest
-    reindex: bool  # whether all files are outlined again
-
-
-class WalkFailed(Struct, frozen=True):
-    """A walk could not list the files of a root."""
-
-    state: RootState
-    problem: str
-
-
-class StatsRecorded(Struct, frozen=True):
-    """The folders of a root were recorded after a walk, for checks of the disk."""
-
-    state: RootState
-    stats: FolderStats
-
-
-class WalkDue(Struct, frozen=True):
-    """A check of the disk found no change, and the last walk is long ago."""
-
-    state: RootState
-    now: float
-
-
-class ManifestOpened(Struct, frozen=True):
-    """The manifest of a root was opened, or could not be."""
-
-    state: RootState
-    manifest: Manifest | None
-    problem: str = ""
-
-
-class FilesIndexed(Struct, frozen=True):
-    """A worker has outlined or embedded files of a batch."""
-
-    state: RootState
-    result: OutlineResult | EmbeddingResult
-
-
-class BatchFinished(Struct, frozen=True):
-    """The job of a batch has ended."""
-
-    state: RootState
-    batch: tuple[str, ...]
-    error: BaseException | None = None
-
-
-class EmbeddingFinished(Struct, frozen=True):
-    """The deferred embedding of a batch has ended."""
-
-    state: RootState
-    paths: tuple[str, ...]
-    rows: RowBatch
-
-
-class StoreOpened(Struct, frozen=True):
-    """The store of a root was opened, or could not be."""
-
-    state: RootState
-    store: RowStore | None
-    rows: Sequence[Segment | RowBatch] = ()
-    pending: Sequence[RowBatch] = ()
-    problem: str = ""
-
-
-class StoreDamaged(Struct, frozen=True):
-    """A store cannot be read, or its rows must not be kept."""
-
-    store: RowStore
-    reason: str
-
-
-class PurgeDue(Struct, frozen=True):
-    """The store of a root is open, and may have rows of files that a policy excludes."""
-
-    state: RootState
-
-
-class RetryFinished(Struct, frozen=True):
-    """The executors have retried to open what was missing of these roots."""
-
-    states: Sequence[RootState]
-
-
-class RowsWritten(Struct, frozen=True):
-    """A write has ended."""
-
-    result: WriteResult
-
-
-class PauseRequested(Struct, frozen=True):
-    """Bulk work should stop, or go on at the next walk."""
-
-    paused: bool
-
-
-Event = (
-    Walked
-    | WalkFailed
-    | StatsRecorded
-    | WalkDue
-    | ManifestOpened
-    | FilesIndexed
-    | BatchFinished
-    | EmbeddingFinished
-    | StoreOpened
-    | StoreDamaged
-    | PurgeDue
-    | RetryFinished
-    | RowsWritten
-    | PauseRequested
-    | PrescanEvent
-)
+Event = Callable[[], None]
+"""What the next step does, for example with the result of a job."""
 
 
 class IndexMachine:
@@ -214,10 +92,10 @@ class IndexMachine:
         self.store_backoff = Backoff()
         self.writer = IndexWriter(
             storage,
-            lambda result: self.post(RowsWritten(result)),
-            lambda store, error: self.post(StoreDamaged(store, f"is damaged: {error}")),
+            lambda result: self.post(partial(self._rows_written, result)),
+            lambda store, error: self.post(partial(self._replace_store, store, f"is damaged: {error}")),
         )
-        self.prescanner = Prescanner(self.publisher, pool, config.limits, self.post, walker)
+        self.prescanner = Prescanner(self.publisher, pool, self.post, walker)
         self.documents = DocumentIndexer(self.publisher, pool, workspace, config.limits, self.root_state)
         self._walker = walker
         self._storage = storage
@@ -241,23 +119,17 @@ class IndexMachine:
         self.workspace.wake()
 
     def close(self) -> None:
-        """Stop walks, keep what was read for the next start, and close the stores."""
+        """Stop walks, write the records of files that were read, and close the stores."""
         self.closed.cancel()
         states = list(self.roots.values())
-        for state, batches in unwritten_rows(self.publisher, states, self.workspace.unsaved):
-            if state.store is not None:
-                state.store.save_pending(batches)
         self.pool.close()
         self.writer.close(states, self.publisher.snapshot)
         self._walker.shutdown(wait=False, cancel_futures=True)
         self.notify()
-        opened = [event for event in self._inbox if isinstance(event, ManifestOpened | StoreOpened)]
-        for manifest in (*(s.manifest for s in states), *(e.manifest for e in opened if isinstance(e, ManifestOpened))):
-            if manifest is not None:
-                manifest.close()
-        for store in (*(s.store for s in states), *(e.store for e in opened if isinstance(e, StoreOpened))):
-            if store is not None:
-                store.close()
+        opened = [argument for event in self._inbox if isinstance(event, partial) for argument in event.args]
+        for resource in (*(s.manifest for s in states), *(s.store for s in states), *opened):
+            if isinstance(resource, Manifest | RowStore):
+                resource.close()
 
     # ---- steps
 
@@ -287,7 +159,7 @@ class IndexMachine:
         while self._inbox:  # an event is removed after it was handled, so that `searchable` does not ignore it
             before_event()
             try:
-                self._handle(self._inbox[0])
+                self._inbox[0]()
             except Exception:  # the other events are independent of this one
                 if self.closed.cancelled:
                     return
@@ -324,42 +196,11 @@ class IndexMachine:
         root = self.publisher.snapshot.root_of(path)
         return self.roots.get(root.path) if root else None
 
-    def _handle(self, event: Event) -> None:
-        match event:
-            case Walked():
-                self._apply_walk(event)
-            case WalkFailed(state, problem):
-                state.set_problem("folder", problem)
-                self._walk_finished(state)  # unlisted files do not count as deleted
-            case StatsRecorded(state, stats):
-                if not state.pending_walks:
-                    state.folder_stats = stats
-            case WalkDue(state, now):
-                state.schedule_walk(now)
-            case ManifestOpened():
-                self._take_manifest(event)
-            case FilesIndexed(state, result):
-                self._publish_result(state, result)
-            case BatchFinished():
-                self._batch_finished(event)
-            case EmbeddingFinished(state, paths, rows):
-                self._embedding_finished(state, paths, rows)
-            case StoreOpened():
-                self._take_store(event)
-            case StoreDamaged(store, reason):
-                self._replace_store(store, reason)
-            case PurgeDue(state):
-                self._purge(state)
-            case RetryFinished(states):
-                self._retry_roots(states)
-            case RowsWritten(result):
-                self._rows_written(result)
-            case PauseRequested(paused):
-                self.paused = paused and any(state.pending for state in self.roots.values())
-                if self.paused:
-                    self.pool.cancel_bulk()
-            case _:
-                self.prescanner.handle(event)
+    def pause(self, paused: bool) -> None:
+        """Stop bulk work if there is any, or let it go on at the next walk."""
+        self.paused = paused and any(state.pending for state in self.roots.values())
+        if self.paused:
+            self.pool.cancel_bulk()
 
     # ---- roots and walks
 
@@ -399,11 +240,11 @@ class IndexMachine:
         try:
             manifest = self._open_manifest(state.root)
             entries = manifest.load(state.root.path)
-            self.post(ManifestOpened(state, manifest))
+            self.post(partial(self._take_manifest, state, manifest))
         except Exception as error:
             log.warning("Cannot load the manifest of %s: %s", state.root.path, error)
             problem = f"Cannot write the cache ({short_error(error)}); the index is in memory only."
-            self.post(ManifestOpened(state, None, problem))
+            self.post(partial(self._take_manifest, state, None, problem))
         self._walk_and_post(state, None, entries)
 
     def _walk(self, state: RootState, identity: jobs.FolderIdentity | None, reindex: bool) -> None:
@@ -427,17 +268,35 @@ class IndexMachine:
             return
         except Exception as error:
             log.exception("cannot walk %s", state.root.path)
-            self.post(WalkFailed(state, f"Cannot list the folder ({error_reason(error)}); will retry."))
+            self.post(partial(self._walk_failed, state, f"Cannot list the folder ({error_reason(error)}); will retry."))
             return
-        self.post(Walked(state, walk, recalled, live, reindex))
+        self.post(partial(self._apply_walk, state, walk, recalled, live, reindex))
         try:
-            self.post(StatsRecorded(state, record_stats(state.root.path, walk.files, self.config.limits, began_ns)))
+            stats = record_stats(state.root.path, walk.files, self.config.limits, began_ns)
+            self.post(partial(self._take_stats, state, stats))
         except OSError as error:
             log.info("the next check of %s needs a walk: %s", state.root.path, error)
 
-    def _apply_walk(self, event: Walked) -> None:
-        """Compare the result of a walk with the known files, and queue the difference."""
-        state, walk, recalled, live = event.state, event.walk, event.recalled, event.live
+    def _walk_failed(self, state: RootState, problem: str) -> None:
+        state.set_problem("folder", problem)
+        self._walk_finished(state)  # unlisted files do not count as deleted
+
+    def _take_stats(self, state: RootState, stats: FolderStats) -> None:
+        if not state.pending_walks:
+            state.folder_stats = stats
+
+    def _apply_walk(
+        self, state: RootState, walk: RootWalk, recalled: Mapping[str, FileEntry], live: bool, reindex: bool
+    ) -> None:
+        """Compare the result of a walk with the known files, and queue the difference.
+
+        Args:
+            state: The root.
+            walk: Result of the walk.
+            recalled: Entries before the walk.
+            live: Whether these are entries of the snapshot, not of the manifest.
+            reindex: Whether all files are outlined again.
+        """
         if self.roots.get(state.root.path) is not state:
             return
         try:
@@ -448,7 +307,7 @@ class IndexMachine:
             state.set_problem("limit", walk.limit_problem)
             files = {file.path: file for file in walk.files if self.root_state(file.path) is state}
             changes, stale, unconfirmed = jobs.compare_walk(
-                files, recalled, self.publisher.snapshot, state.root, state.pending, live, event.reindex, state.touched
+                files, recalled, self.publisher.snapshot, state.root, state.pending, live, reindex, state.touched
             )
             gone = {e.name for path, e in recalled.items() if path not in files and (not live or path in changes)}
             if any(self.config.limits.policy.exclusion_reason(name) for name in gone):
@@ -542,11 +401,12 @@ class IndexMachine:
 
     def _report(self, state: RootState, result: OutlineResult | EmbeddingResult) -> None:
         """Post the result of a job (worker thread)."""
-        self.post(FilesIndexed(state, result))
+        self.post(partial(self._publish_result, state, result))
 
     def _report_end(self, state: RootState, batch: tuple[str, ...], future: Future[None]) -> None:
         """Post the end of a job (worker thread)."""
-        self.post(BatchFinished(state, batch, None if future.cancelled() else future.exception()))
+        error = None if future.cancelled() else future.exception()
+        self.post(partial(self._batch_finished, state, batch, error))
 
     def _add_stale(self, state: RootState, paths: Iterable[str]) -> None:
         """Queue files that a walk found stale, except those that a queued job is going to read."""
@@ -592,8 +452,11 @@ class IndexMachine:
                 modified.append(scan.path)
                 if known is not None and stat == (known.size, known.mtime_ns):
                     continue
-            entry = None if stat is None else jobs.file_entry(scan, state.root, state.name_of(scan.path))
-            changes[scan.path] = state.unsaved_records[state.name_of(scan.path)] = entry
+            name, hash, outline = state.name_of(scan.path), scan.content_hash, scan.encoded_outline
+            entry = FileEntry(
+                scan.path, state.root.path, name, scan.size, scan.mtime_ns, hash, None, outline, scan.skip_reason
+            )
+            changes[scan.path] = state.unsaved_records[name] = None if stat is None else entry
         if modified:
             self.workspace.touch(modified)
         if None in changes.values() and (problem := jobs.missing_root_problem(state.root)):
@@ -609,8 +472,7 @@ class IndexMachine:
         if result.channel is not None and result.rows.keys:
             self._defer_embedding(state, result)
 
-    def _batch_finished(self, event: BatchFinished) -> None:
-        state, batch, error = event.state, event.batch, event.error
+    def _batch_finished(self, state: RootState, batch: tuple[str, ...], error: BaseException | None) -> None:
         state.outline_batches -= 1
         state.unread -= len(batch)
         state.was_read = state.was_read or (state.walked and not state.unread)
@@ -631,10 +493,15 @@ class IndexMachine:
         for path in paths:
             state.job_started(path)
         lookup = RowLookup(self.publisher.is_finished, state.store_ready)
-        job = jobs.embedding_job(result.rows, lookup, partial(self._report, state))
         assert result.channel is not None
-        future = self.pool.submit_deferred(result.channel, job, len(result.rows), state.store_ready.done)
-        future.add_done_callback(lambda _: self.post(EmbeddingFinished(state, paths, result.rows)))
+        future = self.pool.submit_deferred(
+            result.channel,
+            lambda channel: self._report(state, jobs.embed_rows(channel, result.rows, lookup)),
+            len(result.rows),
+            state.store_ready.done,
+        )
+        finished = partial(self._embedding_finished, state, paths, result.rows)
+        future.add_done_callback(lambda _: self.post(finished))
 
     def _embedding_finished(self, state: RootState, paths: tuple[str, ...], rows: RowBatch) -> None:
         """Queue the files again if the worker has lost one of their texts, this time without deferring."""
@@ -661,46 +528,42 @@ class IndexMachine:
     def _open_manifest(self, root: Root) -> Manifest:
         return Manifest(self._index_directory(root) / "files.sqlite", outline_fingerprint(self.config))
 
-    def _take_manifest(self, event: ManifestOpened) -> None:
-        state, manifest = event.state, event.manifest
+    def _take_manifest(self, state: RootState, manifest: Manifest | None, problem: str = "") -> None:
         if manifest is not None and self.roots.get(state.root.path) is not state:
             manifest.close()
             return
         state.manifest = manifest or state.manifest
-        state.set_problem("records", event.problem)
+        state.set_problem("records", problem)
 
     def _open_store(self, state: RootState) -> None:
         """Open the store of a root (storage executor)."""
         try:
             store: RowStore | None = None
             rows: Sequence[Segment | RowBatch] = ()
-            pending: Sequence[RowBatch] = ()
             if self._identity().dimension:
                 store, rows = open_store(self._index_directory(state.root) / "rows", self._identity())
-                pending = store.load_pending()
-            self.post(StoreOpened(state, store, rows, pending))
+            self.post(partial(self._take_store, state, store, rows))
         except Exception as error:
             log.warning("Cannot open the store of %s: %s", state.root.path, error)
             problem = f"Cannot open the index ({short_error(error)}); the index is in memory only."
-            self.post(StoreOpened(state, None, problem=problem))
+            self.post(partial(self._take_store, state, None, problem=problem))
 
-    def _take_store(self, event: StoreOpened) -> None:
-        state, store = event.state, event.store
+    def _take_store(
+        self, state: RootState, store: RowStore | None, rows: Sequence[Segment | RowBatch] = (), problem: str = ""
+    ) -> None:
         if self.roots.get(state.root.path) is not state:
             if store is not None:
                 store.close()
             if not state.store_ready.done():
                 state.store_ready.set_result(None)  # jobs wait for it
             return
-        state.set_problem("rows", event.problem)
+        state.set_problem("rows", problem)
         state.store = store
-        for part in event.rows:
+        for part in rows:
             self.publisher.load_rows(part)
         if store is not None:
             store.keys = self.publisher.intern_keys(store.keys)
             self.writer.retry()
-        for batch in event.pending:
-            self.publisher.load_unstored(batch)
         if state.store_ready.done():  # an earlier attempt failed
             state.store_ready = Future()
         state.store_ready.set_result(store)
@@ -712,7 +575,7 @@ class IndexMachine:
         if state.store is not None:
             self._replace_store(state.store, "may have rows of excluded files")
         elif not state.store_ready.done():
-            state.store_ready.add_done_callback(lambda _: self.post(PurgeDue(state)))
+            state.store_ready.add_done_callback(lambda _: self.post(partial(self._purge, state)))
 
     def _replace_store(self, store: RowStore, reason: str) -> None:
         state = next((s for s in self.roots.values() if s.store is store), None)
@@ -766,12 +629,12 @@ class IndexMachine:
         for state, needs_manifest, needs_store in missing:
             if needs_manifest:
                 try:
-                    self.post(ManifestOpened(state, self._open_manifest(state.root)))
+                    self.post(partial(self._take_manifest, state, self._open_manifest(state.root)))
                 except Exception as error:
                     log.info("Cannot open the manifest of %s: %s", state.root.path, error)
             if needs_store:
                 self._open_store(state)
-        self.post(RetryFinished([state for state, _, _ in missing]))
+        self.post(partial(self._retry_roots, [state for state, _, _ in missing]))
 
     def _retry_roots(self, states: Sequence[RootState]) -> None:
         """Schedule failed files and documents again."""
@@ -813,11 +676,7 @@ class IndexMachine:
             self._condition.notify_all()
 
     def wait(self, condition: Callable[[], bool], token: CancelToken | None, timeout_s: float) -> bool:
-        """Wait for a condition; return False after `timeout_s` seconds, or if the index is closed.
-
-        Raises:
-            Cancelled: The token was cancelled.
-        """
+        """Wait for a condition; return False after `timeout_s` seconds, or if the index is closed."""
         deadline = time.monotonic() + timeout_s
         with self._condition:
             while not condition():

@@ -56,11 +56,11 @@ class PathPatterns(Struct, frozen=True):
         """Return the index of the last pattern that matches a file name relative to the root, or -1."""
         path = name.encode("utf-8", "surrogateescape")
         line = 0
-        if self.direct is not None and (rule := self.direct.match(path.rpartition(b"/")[2], path, False)) is not None:
+        if self.direct is not None and (rule := self.direct.match(path, False)) is not None:
             line = rule.line
         is_folder = False
         while path and self.recursive is not None:
-            rule = self.recursive.match(path.rpartition(b"/")[2], path, is_folder)
+            rule = self.recursive.match(path, is_folder)
             line = max(line, rule.line if rule is not None else 0)
             path, is_folder = path.rpartition(b"/")[0], True
         return line - 1

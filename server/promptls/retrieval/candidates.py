@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.index import IndexReader, OutlineRef, RowSelection, Snapshot
+from promptls.index import IndexReader, OutlineRef, Snapshot
 from promptls.model import AnyOutline, Chunk, FileEntry, OutlineView, Span, Symbol
 from promptls.retrieval.query import Query, is_identifier_style
 from promptls.retrieval.scorers import FirstStageScores, Floats, Numbers, fit_scale, top_indices
@@ -156,9 +156,9 @@ def generate_candidates(
     if scope is not None:
         in_scope = np.zeros(len(reader), bool)
         in_scope[scope.rows] = True
-        evident_rows, prior = evident_rows[in_scope[evident_rows]], prior * scores.selection.take(in_scope)
+        evident_rows, prior = evident_rows[in_scope[evident_rows]], prior * in_scope
     combined = scores.combined(evident_rows)
-    collector.add_rows(_best_prior_rows(prior, scores.selection, limits.prior_rows, query, snapshot, reader))
+    collector.add_rows(_best_prior_rows(prior, limits.prior_rows, query, snapshot, reader))
     names = _named_definitions(query, snapshot)
     for path, symbol in names:
         collector.add_definition(path, symbol)
@@ -167,21 +167,18 @@ def generate_candidates(
         collector.add_chunk(path, 0)
     for number in _best_files(scores, evident_rows, combined, reader, limits.files):
         rows = reader.file_stats.file_rows(number)
-        collector.add_rows(rows[top_indices(scores.selection.values_at(rows, prior), limits.rows_per_file)])
+        collector.add_rows(rows[top_indices(prior[rows], limits.rows_per_file)])
     for index in evident_rows[top_indices(combined, limits.referrers)].tolist():
         collector.add_referenced(index)
     return collector.candidates(names, paths)
 
 
-def _best_prior_rows(
-    prior: Floats, selection: RowSelection, count: int, query: Query, snapshot: Snapshot, reader: IndexReader
-) -> Numbers:
+def _best_prior_rows(prior: Floats, count: int, query: Query, snapshot: Snapshot, reader: IndexReader) -> Numbers:
     """Return the rows of highest prior after penalties for the kind of their file.
 
     Only the kinds of files with high priors are checked, because a large workspace has many files.
     """
-    positions = top_indices(prior, OVERSAMPLING * count)
-    rows = selection.to_rows(positions)
+    rows = top_indices(prior, OVERSAMPLING * count)
     files, file = np.unique(reader.file_ids[rows], return_inverse=True)
     auxiliary, test, docs = PRIOR_PENALTIES
     penalty = np.zeros(len(files), np.float32)
@@ -192,7 +189,7 @@ def _best_prior_rows(
             penalty[i] += test * (features.is_test and not query.seeks_tests) + docs * (
                 features.is_docs and not query.about_docs
             )
-    return rows[top_indices(prior[positions] - penalty[file], count)]
+    return rows[top_indices(prior[rows] - penalty[file], count)]
 
 
 def _best_files(

@@ -249,7 +249,7 @@ def extract_features(
     def by_row(values: Floats) -> Floats:
         if not len(reader):
             return np.zeros(n, np.float32)
-        return np.where(is_indexed, scores.selection.values_at(safe_rows, values), 0).astype(np.float32)
+        return np.where(is_indexed, values[safe_rows], 0).astype(np.float32)
 
     def by_file(values: Floats) -> Floats:
         expanded = (

@@ -1,6 +1,6 @@
 """Retrieval pipeline: first-stage scores, candidates, features, ranking model, optional second stage, ranked items.
 
-The second stage reorders the best regions by a cross-encoder or a late-interaction model, if one is configured.  Scores
+The second stage reorders the best regions by a cross-encoder, if one is configured.  Scores
 of such models have no common scale, so only their order is used: it is converted to normal scores (van der Waerden
 1952), which are added to the log-odds of the first stage.  Regions that the first stage hardly distinguishes follow the
 model, and a region with a large lead keeps it.  The sorted list of probabilities stays as it is, and the n-th region gets
@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from promptls.index import EXACT_MAX_ROWS, IndexReader, Snapshot
+from promptls.index import IndexReader, Snapshot
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.model import CancelToken, Item, Origin, Span
 from promptls.model.files import is_prompt_document
@@ -156,7 +156,7 @@ class FirstStageResult(Struct, frozen=True):
 
     reader: IndexReader
     scores: FirstStageScores
-    scope: SearchScope | None  # restriction to paths that the scores are exact for
+    scope: SearchScope | None  # restriction of a later retrieval
     shingles: Floats  # vectors of the question's shingles, float32[n, dimension]
 
 
@@ -166,7 +166,7 @@ def score_first_stage(
     """Return the first-stage scores of a question.
 
     Args:
-        paths: Files that a later retrieval will be restricted to; scores of their chunks are exact.
+        paths: Files that a later retrieval will be restricted to.
 
     Raises:
         Cancelled: The token is set.
@@ -178,8 +178,7 @@ def score_first_stage(
     )
     reader = index.reader()
     scope = None if paths is None else search_scope(paths, snapshot, reader)
-    rows = scope.rows if scope is not None and len(scope.rows) <= EXACT_MAX_ROWS else scorers.NO_ROWS
-    scores = scorers.score_rows(query.terms, vector, reader, rows, dict(query.term_weights))
+    scores = scorers.score_rows(query.terms, vector, reader, dict(query.term_weights))
     token.check()
     return FirstStageResult(reader, scores, scope, shingles() if shingles is not None else _NO_VECTORS)
 

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from promptls.index import FileStats, IndexReader, Postings, RowSelection, ScoredRows
+from promptls.index import FileStats, IndexReader, Postings
 from promptls.util import bm25
 from promptls.util.cancellation import check_each
 
@@ -41,7 +41,6 @@ SIMILARITY_NOISE = 0.02
 """Similarities up to this value are noise, given the precision of 8-bit vectors."""
 SCALE_RANK = 100
 """Rank whose score is 0 on a score scale; the best score is 1."""
-NO_ROWS = np.zeros(0, np.int64)
 NO_WEIGHTS: Mapping[str, float] = {}
 _SAMPLE_SIZE = 4_000
 """Number of sampled scores that bound the score at a rank."""
@@ -63,19 +62,18 @@ class ScoreScale(Struct, frozen=True):
 
 
 class FirstStageScores(Struct, frozen=True):
-    """First-stage scores of the selected rows for one question; fields marked "by file" are indexed by file number."""
+    """First-stage scores of all rows for one question; fields marked "by file" are indexed by file number."""
 
     terms: tuple[str, ...]  # terms of the question that occur in the workspace
     idf: Floats  # [terms]
     postings: tuple[Postings, ...]  # [terms]
     query_vector: Floats | None  # embedding of the question
-    selection: RowSelection
     similarity: Floats
     body: Floats  # BM25 of the chunk
     path: Floats  # by file: BM25 of the path
     keyword: Floats  # BM25 of chunk and path combined
     file_bm25: Floats  # by file: BM25 of all chunks and the path as one text, best file = 1
-    file_similarity: Floats  # by file: mean similarity of all chunks, 0 for rows that are not selected
+    file_similarity: Floats  # by file: mean similarity of all chunks
     similarity_scale: ScoreScale  # scale of `similarity`
     keyword_scale: ScoreScale  # scale of `keyword`
     evident_rows: Numbers  # rows above 0 on one of the two scales
@@ -83,26 +81,17 @@ class FirstStageScores(Struct, frozen=True):
 
     def combined(self, rows: Numbers) -> Floats:
         """Return the weighted sum of scaled similarity and BM25 of these rows."""
-        similarity, keyword = (
-            self.selection.values_at(rows, self.similarity),
-            self.selection.values_at(rows, self.keyword),
-        )
-        return SEMANTIC_WEIGHT * self.similarity_scale.apply(similarity) + KEYWORD_WEIGHT * self.keyword_scale.apply(
-            keyword
-        )
+        similarity = self.similarity_scale.apply(self.similarity[rows])
+        return SEMANTIC_WEIGHT * similarity + KEYWORD_WEIGHT * self.keyword_scale.apply(self.keyword[rows])
 
 
 def score_rows(
     terms: Sequence[str],
     vector: Floats | None,
     reader: IndexReader,
-    exact_rows: Numbers = NO_ROWS,
     term_weights: Mapping[str, float] = NO_WEIGHTS,
 ) -> FirstStageScores:
-    """Score all rows of the index, or a selection of a very large index.
-
-    The selection contains the rows nearest to the vector, the rows with a query term, and `exact_rows`.
-    """
+    """Score all rows of the index."""
     compared = None if vector is None else reader.start_similarity_search(vector)
     file_stats = reader.file_stats
     found = {term: reader.postings(term) for term in check_each(terms)}
@@ -112,59 +101,34 @@ def score_rows(
     postings = tuple(found[term] for term in known_terms)
     weights = np.array([term_weights.get(t, 1.0) for t in known_terms], np.float32)
     idf = weights * np.array([reader.idf(t) for t in known_terms], np.float32)
-    bodies = np.zeros(len(reader), np.float32)
+    body = np.zeros(len(reader), np.float32)
     for weight, posting in zip(idf, postings, strict=True):
-        _add_bm25(bodies, posting, weight, reader.lengths, reader.mean_length)
+        _add_bm25(body, posting, weight, reader.lengths, reader.mean_length)
     path = _path_bm25(known_terms, idf, reader)
     file_bm25 = _file_bm25(known_terms, weights, postings, reader)
-    scored = (
-        ScoredRows(RowSelection(), np.zeros(len(reader), np.float32))
-        if compared is None
-        else compared(bodies > 0, exact_rows)
-    )
-    selection, similarity = scored.selection, scored.similarity
-    body, file = selection.take(bodies), selection.take(reader.file_ids)
-    keyword = (
-        body + _expand_to_rows(np.float32(PATH_WEIGHT) * path, selection, file, file_stats) if path.any() else body
-    )
+    similarity = np.zeros(len(reader), np.float32) if compared is None else compared()
+    keyword = body + file_stats.broadcast(np.float32(PATH_WEIGHT) * path) if path.any() else body
     if not file_stats.all_live:
-        alive = selection.take(file_stats.live)
-        similarity, keyword = similarity * alive, keyword * alive
+        similarity, keyword = similarity * file_stats.live, keyword * file_stats.live
     similarity_scale, keyword_scale = fit_scale(similarity), fit_scale(keyword)
-    evident_rows = selection.to_rows(
-        np.flatnonzero((similarity > similarity_scale.low) | (keyword > keyword_scale.low))
-    )
-    prior = _priors(
-        similarity,
-        keyword,
-        keyword_scale.high,
-        _expand_to_rows(file_bm25, selection, file, file_stats),
-        selection,
-        file_stats,
-    )
-    file_similarity = _mean_similarity(similarity, selection, file, file_stats)
+    evident_rows = np.flatnonzero((similarity > similarity_scale.low) | (keyword > keyword_scale.low))
+    prior = _priors(similarity, keyword, keyword_scale.high, file_stats.broadcast(file_bm25), file_stats)
+    file_similarity = _mean_similarity(similarity, file_stats)
     return FirstStageScores(
-        known_terms, idf, postings, vector, selection, similarity, body, path, keyword, file_bm25, file_similarity, similarity_scale, keyword_scale, evident_rows, prior
+        known_terms, idf, postings, vector, similarity, body, path, keyword, file_bm25, file_similarity, similarity_scale, keyword_scale, evident_rows, prior
     )  # fmt: skip
 
 
-def _expand_to_rows(values: Floats, selection: RowSelection, file: NDArray[np.int32], file_stats: FileStats) -> Floats:
-    """Return the value of each row's file; values of deleted rows are undefined."""
-    return file_stats.broadcast(values) if selection.rows is None else values.take(file)
-
-
-def _priors(
-    similarity: Floats, keyword: Floats, best: float, file_bm25: Floats, selection: RowSelection, file_stats: FileStats
-) -> Floats:
+def _priors(similarity: Floats, keyword: Floats, best: float, file_bm25: Floats, file_stats: FileStats) -> Floats:
     similarity_weight, keyword_weight, file, length = (np.float32(weight) for weight in PRIOR_WEIGHTS)
     file_part = file * file_bm25
     has_evidence = similarity > np.float32(SIMILARITY_NOISE)
     has_evidence |= file_part > 0  # a chunk with a term implies a file with the term
-    has_evidence &= selection.take(file_stats.live)
+    has_evidence &= file_stats.live
     out: Floats = similarity_weight * similarity
     for weight, part in (
         (keyword_weight / np.float32(max(best, 1e-6)), keyword),
-        (length, selection.take(file_stats.log_lengths)),
+        (length, file_stats.log_lengths),
     ):
         out += weight * part
     out += file_part
@@ -214,14 +178,8 @@ def _file_bm25(terms: Sequence[str], weights: Floats, postings: Sequence[Posting
     return out / best if best > 0 else out
 
 
-def _mean_similarity(
-    similarity: Floats, selection: RowSelection, file: NDArray[np.int32], file_stats: FileStats
-) -> Floats:
-    sums = (
-        file_stats.sum_by_file(similarity)
-        if selection.rows is None
-        else file_stats.sum_selected_by_file(file, similarity)
-    )
+def _mean_similarity(similarity: Floats, file_stats: FileStats) -> Floats:
+    sums = file_stats.sum_by_file(similarity)
     # Rounding hides that floating-point sums depend on the order of rows.
     return np.round(sums / np.maximum(file_stats.row_counts, 1), 5).astype(np.float32)
 

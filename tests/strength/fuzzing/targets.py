@@ -81,7 +81,7 @@ def check_ignore_rules(data: bytes) -> None:
         for name in names if rules is not None else ():
             path = name.strip(b"/") or b"a"
             for folder in (False, True):
-                rule = rules.match(path.rsplit(b"/", 1)[-1], path, folder)
+                rule = rules.match(path, folder)
                 assert rule is None or rule in rules.rules
             ignore.is_match(rules, path)
     ignore.match_globs([n.decode("utf-8", "replace") for n in names], [text[:200].decode("utf-8", "replace")])

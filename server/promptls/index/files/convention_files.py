@@ -93,7 +93,7 @@ def exclusion_reason(root: str, name: str, limits: FileLimits) -> str:
         levels += [(promptls_rules, b"")] if promptls_rules is not None else []
         raw = os.fsencode(base)
         for rules, prefix in reversed(levels):
-            rule = rules.match(raw, prefix + raw, depth < len(parts) - 1)
+            rule = rules.match(prefix + raw, depth < len(parts) - 1)
             if rule is not None and not rule.negated:
                 return f'the rule "{rule.text}" ignores it ({rules.file}, line {rule.line})'
             if rule is not None:

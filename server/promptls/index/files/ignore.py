@@ -8,11 +8,11 @@ folder is loaded.  The first of these that applies to a file or folder decides:
    repositories and to tracked files, and with "!" they list files that git ignores.  As in a `.gitignore`, files
    below an excluded folder can only be listed after the folder itself: "!build/" first.
 3. In a work tree, git.  Each nested repository has its own rules.
-4. Elsewhere, the `.gitignore` files from the root down, then BUILT_IN_RULES, then CACHEDIR.TAG.
+4. Elsewhere, the `.gitignore` files from the root down, then BUILT_IN_RULES.
 """
 
 # Paths are strings, exactly as git and the system return them.
-# ruff: noqa: PTH112, PTH113, PTH116, PTH120
+# ruff: noqa: PTH112, PTH113, PTH120
 from __future__ import annotations
 
 import os
@@ -38,13 +38,7 @@ BUILT_IN_RULES = parse_rules(
 _EDITOR_BACKUP = re.compile(r"#.*#|\.#.*|.*~|\..*\.sw[a-px]|\..*\.un~", re.DOTALL)
 """Names of the auto-save, lock and backup files of Emacs, and of the swap, backup and undo files of Vim."""
 CHECKPOINT_FOLDER = ".ipynb_checkpoints"  # where Jupyter saves a copy of each notebook
-MAX_MOUNT_TABLE_BYTES = 10_000_000  # maximum size of the mount table that is read
-_PSEUDO_FILE_SYSTEMS = frozenset(
-    "proc sysfs cgroup cgroup2 devpts devtmpfs debugfs tracefs securityfs selinuxfs bpf pstore configfs fusectl mqueue "
-    "hugetlbfs binfmt_misc efivarfs rpc_pipefs nsfs".split()
-)
-"""Pseudo file systems of the kernel: reading their files may be endless, block, or differ each time."""
-_CACHE_SIGNATURE = b"Signature: 8a477f597d28d172789f06886806bc55"  # bford.info/cachedir
+_PSEUDO_FILE_SYSTEMS = ("/proc", "/sys", "/dev")  # reading their files may be endless, or block
 
 
 class IgnoreDecision(Struct, frozen=True):
@@ -72,7 +66,6 @@ class FolderRules(Struct, frozen=True):
     git_rules: RuleLevels = ()  # .gitignore and others, where promptls evaluates them itself
     exclusion: IgnoreDecision | None = None  # why the folder and everything below it is excluded
     reincluded: bool = False  # a "!" in a .promptlsignore matches the folder or one above
-    device: int = 0  # device of its file system, 0 if the folder does not exist
 
 
 class IgnoreTree:
@@ -126,7 +119,7 @@ class IgnoreTree:
 
     def _load_folder(self, parent: FolderRules, base: str, name: str) -> FolderRules:
         path = f"{self.root}/{name}"
-        mode, device = _mode_and_device(path)
+        mode = file_mode(path)
         step = os.fsencode(base) + b"/"
         folder = FolderRules(
             name,
@@ -138,14 +131,11 @@ class IgnoreTree:
             tuple((rules, prefix + step) for rules, prefix in parent.git_rules),
             parent.exclusion or always_excluded(base, mode),
             parent.reincluded,
-            device,
         )
         if folder.exclusion is not None:
             return folder
-        if device not in (parent.device, 0) and parent.device and (kind := _pseudo_devices().get(device)):
-            return replace(
-                folder, exclusion=IgnoreDecision(False, f"it is in a pseudo file system of the kernel ({kind})")
-            )
+        if path in _PSEUDO_FILE_SYSTEMS:
+            return replace(folder, exclusion=IgnoreDecision(False, "it is in a pseudo file system of the kernel"))
         rule = self.decide(parent, base, is_folder=True)
         if rule is not None and not rule.indexed:
             return replace(folder, exclusion=rule)
@@ -161,10 +151,8 @@ class IgnoreTree:
             repo = git_ignore.find_work_tree(path)
             if not repo.prefix if repo is not None else git_ignore.has_git_folder(path):
                 return self._start_tree(replace(folder, tree=name), repo)
-        if folder.repo is None and rule is None:
-            exclusion = _content_exclusion(path)
-            if exclusion is not None:
-                return replace(folder, exclusion=exclusion)
+        if folder.repo is None and rule is None and _is_bare_repository(path):
+            return replace(folder, exclusion=IgnoreDecision(False, "it belongs to git itself"))
         return self._with_rule_files(folder)
 
     def _is_copy_of_tree(self, path: str, parent: FolderRules) -> bool:
@@ -177,7 +165,7 @@ class IgnoreTree:
 
     def _load_root(self, root: str) -> FolderRules:
         """Load the root, with the rules of the folders above it in the same work tree."""
-        folder = FolderRules("", self.root or "/", "", None, device=_mode_and_device(self.root or "/", follow=True)[1])
+        folder = FolderRules("", self.root or "/", "", None)
         repo = git_ignore.find_work_tree(root)
         if repo is not None:
             rules = git_ignore.check_ignore(replace(repo, folder=repo.top), [repo.prefix[:-1]]) if repo.prefix else {}
@@ -272,37 +260,15 @@ def is_reinclusion(rule: IgnoreDecision) -> bool:
 
 def file_mode(path: str) -> int:
     """Return the mode of a file, folder or link, 0 if it does not exist."""
-    return _mode_and_device(path)[0]
-
-
-def _mode_and_device(path: str, follow: bool = False) -> tuple[int, int]:
     try:
-        stat = os.stat(path, follow_symlinks=follow)
+        return os.lstat(path).st_mode
     except (OSError, ValueError):
-        return 0, 0
-    return stat.st_mode, stat.st_dev
-
-
-def _pseudo_devices() -> dict[int, str]:
-    """Return the types of mounted pseudo file systems by device; empty except on Linux.
-
-    A line of mountinfo: id, parent, major:minor, root, mount point, options, optional fields, "-", type, …; see proc(5).
-    """
-    kinds: dict[int, str] = {}
-    for line in (
-        (read_small_file("/proc/self/mountinfo", MAX_MOUNT_TABLE_BYTES) or b"").decode("utf-8", "replace").splitlines()
-    ):
-        fields, _, details = line.partition(" - ")
-        kind = details.split(" ", 1)[0]
-        if kind in _PSEUDO_FILE_SYSTEMS:
-            major, _, minor = fields.split(" ", 3)[2].partition(":")
-            kinds[os.makedev(int(major), int(minor))] = kind
-    return kinds
+        return 0
 
 
 def _last_match(levels: RuleLevels, base: bytes, is_folder: bool) -> tuple[IgnoreRule, IgnoreRules] | None:
     for rules, prefix in reversed(levels):
-        rule = rules.match(base, prefix + base, is_folder)
+        rule = rules.match(prefix + base, is_folder)
         if rule is not None:
             return rule, rules
     return None
@@ -315,14 +281,8 @@ def _read_rules(path: str, ignore_case: bool, root: str | None = None) -> Ignore
     return parse_rules(data, path, ignore_case) if data else None
 
 
-def _content_exclusion(path: str) -> IgnoreDecision | None:
-    """Return why the content of a folder outside git excludes it, None otherwise."""
-    tag = path + "/CACHEDIR.TAG"
-    if (read_small_file(tag, 100_000, strict=True) or b"").startswith(_CACHE_SIGNATURE):
-        return IgnoreDecision(False, f"the folder is marked as a cache ({tag})", "", tag, 1)
-    if os.path.isfile(path + "/HEAD") and os.path.isdir(path + "/objects") and os.path.isdir(path + "/refs"):
-        return IgnoreDecision(False, "it belongs to git itself")
-    return None
+def _is_bare_repository(path: str) -> bool:
+    return os.path.isfile(path + "/HEAD") and os.path.isdir(path + "/objects") and os.path.isdir(path + "/refs")
 
 
 def _top_of_unreadable_tree(root: str) -> str:

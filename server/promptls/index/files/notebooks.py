@@ -22,13 +22,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
-from promptls.languages import NOTEBOOK_HEADER, PLAIN_TEXT, Language, language_by_alias, language_named, language_of
+from promptls.languages import NOTEBOOK_HEADER, PLAIN_TEXT, Language, language_by_alias, language_named
 from promptls.util.decode import decode_json
 from promptls.util.text.display import shorten_line
 from promptls.util.text.positions import Span
@@ -59,29 +58,20 @@ class DecodedNotebook(Struct, frozen=True):
     language_names: tuple[str, ...]
 
 
-class _Worksheet(Struct):
-    cells: list[Raw] = []
-
-
 class _Notebook(Struct):
-    cells: list[Raw] | None = None
-    worksheets: list[_Worksheet] | None = None  # nbformat 2 and 3
+    cells: list[Raw]
     metadata: Raw = _NO_METADATA
 
 
 class _Cell(Struct):
     cell_type: str
     source: Text = ""
-    input: Text | None = None  # source of code in nbformat 2 and 3
-    level: int = 1  # of a heading in nbformat 2 and 3
-    language: str = ""  # in nbformat 2 and 3
     metadata: Raw = _NO_METADATA
     outputs: Raw = Raw(b"[]")
 
 
 class _EncodedSource(Struct):
     source: Raw = Raw(b"")
-    input: Raw = Raw(b"")
 
 
 class _Output(Struct):
@@ -90,9 +80,6 @@ class _Output(Struct):
     data: dict[str, Raw] = {}
     ename: str = ""
     evalue: str = ""
-    png: Any = None  # nbformat 2 and 3
-    jpeg: Any = None
-    svg: Any = None
 
 
 def decode_notebook(content: bytes | str) -> DecodedNotebook | None:
@@ -111,7 +98,7 @@ def source_lines(content: bytes) -> list[list[int]]:
     """Return, for each cell of a valid notebook, the line of the JSON that contains each line of its source."""
     lines: list[list[int]] = []
     at = line = 0
-    for raw in _encoded_cells(decode_json(content, _Notebook)) or ():
+    for raw in decode_json(content, _Notebook).cells:
         encoded = bytes(raw)
         start = content.find(encoded, at)
         line += content.count(b"\n", at, start)
@@ -123,8 +110,7 @@ def source_lines(content: bytes) -> list[list[int]]:
 
 def _source_line_numbers(cell: bytes) -> Iterator[int]:
     """Yield the line of a cell's JSON that contains each line of its source."""
-    fields = decode_json(cell, _EncodedSource)
-    source = bytes(fields.input) or bytes(fields.source)
+    source = bytes(decode_json(cell, _EncodedSource).source)
     at = cell.rfind(source)  # the writers of notebooks sort the fields, so that the source is the last one
     line = cell.count(b"\n", 0, at)
     parts = decode_json(source, list[Raw]) if source.startswith(b"[") else [Raw(source)]
@@ -140,21 +126,11 @@ def _source_line_numbers(cell: bytes) -> Iterator[int]:
             is_continued = not text.endswith("\n")
 
 
-def _decode(content: bytes | str) -> DecodedNotebook | None:
+def _decode(content: bytes | str) -> DecodedNotebook:
     notebook = decode_json(content, _Notebook)
-    encoded_cells = _encoded_cells(notebook)
-    if encoded_cells is None:
-        return None
-    cells = [decode_json(encoded, _Cell) for encoded in encoded_cells]
-    # A worksheet has the language in each cell instead of in the metadata.
-    names = [*kernel_names(_decode_object(notebook.metadata)), *(cell.language for cell in cells)]
-    return DecodedNotebook(tuple(map(_decoded_cell, cells)), tuple(dict.fromkeys(filter(None, names))))
-
-
-def _encoded_cells(notebook: _Notebook) -> list[Raw] | None:
-    if notebook.cells is None and notebook.worksheets is not None:
-        return [cell for sheet in notebook.worksheets for cell in sheet.cells]
-    return notebook.cells
+    cells = tuple(_decoded_cell(decode_json(encoded, _Cell)) for encoded in notebook.cells)
+    names = kernel_names(_decode_object(notebook.metadata))
+    return DecodedNotebook(cells, tuple(dict.fromkeys(filter(None, names))))
 
 
 def kernel_names(metadata: dict[str, Any]) -> Iterator[str]:
@@ -172,27 +148,12 @@ def kernel_names(metadata: dict[str, Any]) -> Iterator[str]:
 
 
 def _decoded_cell(cell: _Cell) -> Cell:
-    source = _joined(cell.source if cell.input is None else cell.input)
+    source = _joined(cell.source)
     if cell.cell_type == "code":
-        return Cell("code", source, _cell_language(_decode_object(cell.metadata)), tuple(_outputs(cell.outputs)))
-    if cell.cell_type == "heading":
-        return Cell("markdown", f"{'#' * max(1, min(cell.level, 6))} {source}")
-    return Cell("markdown" if cell.cell_type in ("markdown", "html") else "raw", source)
-
-
-def _cell_language(metadata: dict[str, Any]) -> str:
-    """Return the language of a cell that may differ from that of the kernel: VS Code, .NET Interactive and SoS."""
-    for key, field in (
-        ("vscode", "languageId"),
-        ("polyglot_notebook", "kernelName"),
-        ("dotnet_interactive", "language"),
-    ):
-        value = metadata.get(key)
-        name = value.get(field) if isinstance(value, dict) else None
-        if isinstance(name, str):
-            return name
-    kernel = metadata.get("kernel")
-    return kernel if isinstance(kernel, str) else ""
+        vscode = _decode_object(cell.metadata).get("vscode")
+        language = vscode.get("languageId") if isinstance(vscode, dict) else ""
+        return Cell("code", source, language if isinstance(language, str) else "", tuple(_outputs(cell.outputs)))
+    return Cell("markdown" if cell.cell_type == "markdown" else "raw", source)
 
 
 def _outputs(outputs: Raw) -> Iterator[str]:
@@ -204,9 +165,9 @@ def _outputs(outputs: Raw) -> Iterator[str]:
     for encoded in encoded_outputs:
         try:
             output = decode_json(encoded, _Output)
-            if output.output_type in ("error", "pyerr"):
+            if output.output_type == "error":
                 yield f"{output.ename}: {output.evalue}"
-            elif output.png or output.jpeg or output.svg or any(key.startswith(_PICTURES) for key in output.data):
+            elif any(key.startswith(_PICTURES) for key in output.data):
                 continue
             elif output.text is not None:
                 yield _joined(output.text)
@@ -227,125 +188,45 @@ def _joined(text: Text) -> str:
     return text if isinstance(text, str) else "".join(text)
 
 
-_CELL_MAGIC = re.compile(r"%%(!|\w[\w.]*)[ \t]*(.*)", re.DOTALL)
-_WRITE_FILE = ("writefile", "file")
-_FOREIGN_MAGICS = frozenset(
-    "! script system sx cmd latex svg markdown sql bigquery sparksql spark_sql configure graphql mermaid dot graphviz "
-    "cu cython fortran octave matlab ai prompt heading raw text pyspark_sql template writetemplate".split()
-)
-"""Cell magics whose body is not code of the kernel, besides those with the name of a language.
+_CELL_MAGIC = re.compile(r"%%(!|\w[\w.]*)")
+_FOREIGN_MAGICS = frozenset("! script sx svg cython writefile file".split())
+"""Cell magics of IPython whose body is not code of the kernel, besides those with the name of a language."""
 
-From the documentation of IPython, sparkmagic, BigQuery, Cython and Jupyter AI.  The body after any other cell magic, such
-as `%%time`, `%%capture` or one of the user's own, is code.
-"""
-
-_PYTHON_MAGIC = re.compile(
-    r"[%!?]{1,2}\s*[\w.*%/~$\"'{-]"  # %matplotlib inline, !ls, ?name
-    r"|[\w.*%]+\?{1,2}\s*(?:#.*)?$"  # name?, name??
+_MAGIC_LINE = re.compile(
+    r"\s*(?:[%!?]{1,2}[\w.*/$\"'{-]"  # %matplotlib inline, !ls, ?name
+    r"|[\w.*%]+\?{1,2}\s*$"  # name?, name??
     r"|[^=\s'\"(#][^='\"(#]*=\s*(?:![^=]|%[A-Za-z_])"  # files = !ls
-    r"|(?:pip|conda|mamba)\s+(?:un)?install\b"  # IPython runs it without the "%"
+    r"|(?:pip|conda|mamba)\s+(?:un)?install\b)"  # IPython runs it without the "%"
 )
-"""A statement of IPython that is not Python."""
-
-_JULIA_MAGIC = re.compile(r"[;?\]]\s*\S")
-_OTHER_MAGIC = re.compile(r"%{1,2}[A-Za-z]")
-_TOKEN = re.compile(r"#|'''|\"\"\"|'(?:\\.|[^'\\])*'?|\"(?:\\.|[^\"\\])*\"?|[()\[\]{}]")
+"""A line of IPython that is not Python."""
 
 
 def foreign_language(lines: Sequence[str], kernel: Language) -> str:
     """Return the name of the cell magic if it makes the cell something else than code of the kernel, "" otherwise."""
     first = next((line for line in lines if line.strip()), "")
-    magic = _CELL_MAGIC.match(first.rstrip())
+    magic = _CELL_MAGIC.match(first)
     if magic is None:
         return ""
-    name, arguments = magic[1], magic[2]
-    if name in _WRITE_FILE:
-        words = arguments.split()
-        written = language_of(words[-1]) if words else ""
-        return "" if written == kernel.name else written or "text"
-    language = language_by_alias(name)
-    is_foreign = language.name != kernel.name if language is not None else name.lower() in _FOREIGN_MAGICS
-    return ("shell" if name == "!" else name) if is_foreign else ""
+    language = language_by_alias(magic[1])
+    is_foreign = language.name != kernel.name if language is not None else magic[1] in _FOREIGN_MAGICS
+    return magic[1].replace("!", "shell") if is_foreign else ""
 
 
-def comment_magics(lines: Sequence[str], kernel: Language, comment: Callable[[str], str]) -> list[str]:
-    """Return the lines of a code cell with magics as comments; every line stays one line."""
-    comment_lines = _COMMENTERS.get(kernel.name, _comment_leading_magics)
-    return comment_lines(lines, comment)
-
-
-def _comment_leading_magics(
-    lines: Sequence[str], comment: Callable[[str], str], pattern: re.Pattern[str] = _OTHER_MAGIC
-) -> list[str]:
+def comment_magics(lines: Sequence[str], comment: Callable[[str], str]) -> list[str]:
+    """Return the lines of a code cell with IPython's magics as comments; every line stays one line."""
     commented: list[str] = []
-    for i, line in enumerate(lines):
-        # Only leading lines: elsewhere, a "%" or "]" may continue an expression.
-        if line.strip() and not pattern.match(line) and not _OTHER_MAGIC.match(line):
-            return [*commented, *lines[i:]]
-        commented.append(comment(line) if line.strip() else line)
-    return commented
-
-
-def _comment_python_magics(lines: Sequence[str], comment: Callable[[str], str]) -> list[str]:
-    """Comment the magics out that begin a statement, hence not those inside of a string or an expression."""
-    commented: list[str] = []
-    quote, depth, continues, in_magic, in_shell = "", 0, False, False, False
+    in_magic = False
     for line in lines:
         code = line.lstrip()
         indent = line[: len(line) - len(code)]
-        starts_magic = not (quote or depth or continues) and _PYTHON_MAGIC.match(code) is not None
+        starts_magic = not in_magic and _MAGIC_LINE.match(line) is not None
         if starts_magic or in_magic:
             # A block needs a statement.
             commented.append(f"{indent}{'pass  ' if indent and starts_magic else ''}{comment(code)}")
-            in_shell = code.startswith("!") if starts_magic else in_shell
-            if not in_shell:  # "%timeit f(" continues, but "!echo (" does not
-                quote, depth = _scan_python(line, quote, depth)
-            continues = line.endswith("\\")
-            in_magic = bool(quote or depth or continues)
-            continue
-        commented.append(line)
-        quote, depth = _scan_python(line, quote, depth)
-        continues = line.endswith("\\")
+            in_magic = line.endswith("\\")
+        else:
+            commented.append(line)
     return commented
-
-
-_COMMENTERS: dict[str, Callable[[Sequence[str], Callable[[str], str]], list[str]]] = {
-    "python": _comment_python_magics,
-    "julia": partial(_comment_leading_magics, pattern=_JULIA_MAGIC),
-}
-
-
-def _scan_python(line: str, quote: str, depth: int) -> tuple[str, int]:
-    """Return (open triple quote, open brackets) after a line, from those before it."""
-    at = 0
-    while at < len(line):
-        if quote:
-            end = line.find(quote, at)
-            while end > at and _is_escaped(line, end, at):
-                end = line.find(quote, end + 1)
-            if end < 0:
-                return quote, depth
-            quote, at = "", end + 3
-            continue
-        token = _TOKEN.search(line, at)
-        if token is None or token[0] == "#":
-            break
-        at = token.end()
-        if token[0] in ("'''", '"""'):
-            quote = token[0]
-        elif token[0] in "([{":
-            depth += 1
-        elif token[0] in ")]}":
-            depth = max(0, depth - 1)
-    return quote, depth
-
-
-def _is_escaped(line: str, at: int, start: int) -> bool:
-    """Return whether an odd number of backslashes is before a position, counted back to `start`."""
-    first = at
-    while first > start and line[first - 1] == "\\":
-        first -= 1
-    return (at - first) % 2 == 1
 
 
 NOTEBOOK_SUFFIX = ".ipynb"
@@ -356,14 +237,7 @@ MAX_SIZE_FACTOR = 50
 MAX_OUTPUT_LINES, MAX_OUTPUT_CHARS = 5, 120
 """Lines of a cell's output that are kept, and characters of each: a number, an error or the head of a table."""
 
-_KERNELS = {
-    "ir": "r", "irkernel": "r", "sparkr": "r", "sparkrkernel": "r", "ipython": "python", "ipykernel": "python",
-    "xpython": "python", "sage": "python", "sagemath": "python", "pyspark": "python", "pysparkkernel": "python",
-    "pyodide": "python", "spark": "scala", "sparkkernel": "scala", "almond": "scala", "xcpp": "cpp", "evcxr": "rust",
-    "tslab": "typescript", "deno": "typescript", "ijavascript": "javascript", "jslab": "javascript",
-    "gophernotes": "go", "iruby": "ruby", "ihaskell": "haskell", "ijulia": "julia", "sqlite": "sql", "mysql": "sql",
-    "postgresql": "sql", "mssql": "sql", "ir-kernel": "r", "pwsh": "powershell",
-}  # fmt: skip
+_KERNELS = {"ir": "r", "ipython": "python", "pyspark": "python", "xcpp": "cpp"}
 """Names of kernels that do not name a language."""
 
 _DATA_URI = re.compile(r"(data:[a-z]{1,20}/[\w.+-]{1,80};base64,)[A-Za-z0-9+/=]{100,}")
@@ -459,7 +333,7 @@ def _cell_body(cell: Cell, source: Sequence[str], kernel: Language, writer: _Com
         language = kernel_language([cell.language]) if cell.language else kernel
         label = cell.language if language.name != kernel.name else foreign_language(source, kernel)
         if not label:
-            return "", comment_magics(source, kernel, writer.comment)
+            return "", comment_magics(source, writer.comment) if kernel.name == "python" else list(source)
     return f"[{_UNSAFE_IN_MARKER.sub('', label)[:30]}] ", [writer.comment(line) for line in source]
 
 

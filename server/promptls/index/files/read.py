@@ -192,19 +192,10 @@ _KEEP_OUT_LINES = 3
 
 _MAX_POINTER_BYTES = 1024
 _LFS_POINTER = re.compile(r"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?size (\d{1,15})\s*\Z")
-_ANNEX_POINTER = re.compile(r"(?:/annex/objects/|(?:\.\./)*\.git/annex/objects/)\S+\s*\Z")
-"""Texts that stand for the content of a file in Git LFS (its specification, docs/spec.md) and in git-annex."""
+"""Text that stands for the content of a file in Git LFS (its specification, docs/spec.md)."""
 
 _COMMENT_LINE = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|<[!?%]|\"\"\"|'''|\{-|\(\*|'|rem\b|@echo|$)", re.IGNORECASE)
-_BLOCK_COMMENTS = (
-    ("/*", "*/"),
-    ("<!--", "-->"),
-    ('"""', '"""'),
-    ("'''", "'''"),
-    ("{-", "-}"),
-    ("(*", "*)"),
-    ("--[[", "]]"),
-)
+_BLOCK_COMMENTS = (("/*", "*/"), ("<!--", "-->"), ('"""', '"""'), ("'''", "'''"), ("{-", "-}"), ("(*", "*)"))
 
 
 class FileLimits(Struct, frozen=True):
@@ -396,7 +387,9 @@ def _read(
     if decoded is None:
         return UnreadableFile("it is a binary file", size, mtime)
     text = decoded.text
-    if size <= _MAX_POINTER_BYTES and (reason := _pointer_reason(text)):
+    if size <= _MAX_POINTER_BYTES and (pointer := _LFS_POINTER.match(text)):
+        full_size = _format_size(int(pointer[1]))
+        reason = f"it is a pointer of Git LFS to {full_size}; run `git lfs pull` to get the file"
         return UnreadableFile(reason, size, mtime)
     reason = "" if allow_generated else _generated_by_header(text) or _minified_reason(path, text, limits)
     return UnreadableFile(reason, size, mtime) if reason else FileContent(text, size, mtime, decoded.note)
@@ -454,15 +447,6 @@ def _format_size(size: int, digits: int = 1) -> str:
         if size >= factor:
             return f"{size / factor:.{digits}f}".rstrip("0").rstrip(".") + " " + unit
     return f"{size} bytes"
-
-
-def _pointer_reason(text: str) -> str:
-    """Return the reason if a text only stands for the content of a file that is not here, else ""."""
-    if match := _LFS_POINTER.match(text):
-        return f"it is a pointer of Git LFS to {_format_size(int(match[1]))}; run `git lfs pull` to get the file"
-    if _ANNEX_POINTER.match(text):
-        return "it is a pointer of git-annex; run `git annex get` to get the file"
-    return ""
 
 
 def _generated_by_name(path: str) -> str:

@@ -15,7 +15,6 @@ import posixpath
 import re
 import sys
 from collections.abc import Iterable
-from pathlib import Path, PurePath
 from urllib.parse import quote_from_bytes, unquote, unquote_to_bytes
 
 WINDOWS = os.name == "nt"
@@ -129,7 +128,7 @@ def workspace_path(path: str, roots: Iterable[str]) -> str:
         return path
     inside = [(top, root) for top, root in tops if _is_below(top, real)]
     if not inside:
-        return _path_by_inode(real, roots) or path
+        return path
     top, root = max(inside, key=lambda pair: (len(pair[0]), _is_below(pair[1], path)))
     return _join(root, real[len(top.rstrip("/")) :])
 
@@ -148,30 +147,6 @@ def document_label(uri: str) -> str:
     scheme = _SCHEME.match(uri)
     name = located_path(uri).rstrip("/").rsplit("/", 1)[-1]
     return f"{name} ({scheme[1]})" if scheme is not None and name else uri
-
-
-def _path_by_inode(real: str, roots: Iterable[str]) -> str | None:
-    """Return the path below a root that is the same folder as one above the file, by device and inode.
-
-    Finds roots behind bind mounts, and roots in another letter case on a file system that ignores case.
-    """
-    root_by_inode: dict[tuple[int, int], str] = {}
-    for root in roots:
-        if (inode := _inode(root)) is not None:
-            root_by_inode.setdefault(inode, root)
-    for folder in (real, *map(str, PurePath(real).parents)) if root_by_inode else ():
-        inode = _inode(folder)
-        if inode in root_by_inode:
-            return _join(root_by_inode[inode], real[len(folder.rstrip("/\\")) :])
-    return None
-
-
-def _inode(path: str) -> tuple[int, int] | None:
-    try:
-        stat = Path(path).stat()
-    except (OSError, ValueError):
-        return None
-    return (stat.st_dev, stat.st_ino) if stat.st_ino else None
 
 
 def _real_path(path: str) -> str:

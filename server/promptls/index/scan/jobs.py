@@ -136,13 +136,17 @@ def walk_root(root: Root, limits: FileLimits, token: CancelToken, identity: Fold
     began = time.monotonic()
     notes = WalkNotes()
     files = list(walk_files(root.path, limits, token, notes=notes))
+    limit_problem = (
+        f"{root.path} has {limits.max_files:,} files or more, and no more are indexed. Exclude files (.promptlsignore,"
+        " index.exclude), or open a subfolder."
+    )
     return RootWalk(
         files,
         tuple(notes.linked_folders),
         len(notes.undecodable_names),
         folder_identity(root.path) if files else None,
         "" if files else empty_root_problem(root, identity),
-        file_limit_problem(root, len(files), limits),
+        limit_problem if len(files) >= limits.max_files else "",
         time.monotonic() - began,
     )
 
@@ -173,16 +177,6 @@ def folder_identity(path: str) -> FolderIdentity | None:
     except OSError:
         return None
     return stat.st_dev, stat.st_ino
-
-
-def file_limit_problem(root: Root, file_count: int, limits: FileLimits) -> str:
-    """Return a sentence if a root reaches the file limit of a walk, else ""."""
-    if file_count < limits.max_files:
-        return ""
-    return (
-        f"{root.path} has {limits.max_files:,} files or more, and no more are indexed. Exclude files (.promptlsignore,"
-        " index.exclude), or open a subfolder."
-    )
 
 
 def check_staleness(
@@ -299,7 +293,7 @@ def outline_job(
 ) -> Callable[[WorkerChannel], None]:
     """Return a job that outlines a batch, extracts the terms of new chunks, and reports results as they come.
 
-    Vectors are created at once, or with `defer_embedding` by a later `embedding_job`, so that symbols and terms come
+    Vectors are created at once, or with `defer_embedding` by a later job, so that symbols and terms come
     first.  If the worker fails, the batch is split in halves.  A single failing file is tried once more, then
     outlined as plain text, then listed without content.
     """
@@ -310,7 +304,11 @@ def outline_job(
         while remaining:
             files, failures = remaining.pop()
             try:
-                scans = _request_scan(channel, ScanFiles(files, plain=failures > 1, roots=(root.path,)))
+                request = ScanFiles(files, plain=failures > 1, roots=(root.path,))
+                response = channel.call(request, 5.0 + FILE_TIMEOUT_S * min(len(files), MAX_SLOW_FILES))
+                if not isinstance(response, ScanResult):
+                    raise WorkerError("the worker returned no outlines")
+                scans = response.files
                 rows = extract_terms(channel, scans, lookup.is_finished)
                 problem = died.get(files[0], "") if failures > 1 else ""
                 report(OutlineResult(scans, rows, channel if defer_embedding else None, problem))
@@ -342,18 +340,6 @@ def prescan_job(root: Root, paths: tuple[str, ...]) -> Callable[[WorkerChannel],
         return response.batch
 
     return run
-
-
-def embedding_job(rows: RowBatch, lookup: RowLookup, report: ReportResult) -> Callable[[WorkerChannel], None]:
-    """Return a job that embeds rows whose texts the worker keeps."""
-    return lambda channel: report(embed_rows(channel, rows, lookup))
-
-
-def _request_scan(channel: WorkerChannel, request: ScanFiles) -> tuple[FileScan, ...]:
-    response = channel.call(request, 5.0 + FILE_TIMEOUT_S * min(len(request.paths), MAX_SLOW_FILES))
-    if not isinstance(response, ScanResult):
-        raise WorkerError("the worker returned no outlines")
-    return response.files
 
 
 def scan_document(channel: WorkerChannel, request: ScanText, timeout_s: float) -> FileScan:
@@ -400,9 +386,7 @@ def probe_dimension(channel: WorkerChannel) -> int:
 
 def affects_ignore_rules(path: str) -> bool:
     """Return whether a change of this file can change which files are ignored."""
-    return path.rsplit("/", 1)[-1] in {".gitignore", ".promptlsignore", "CACHEDIR.TAG"} or path.endswith(
-        "/.git/info/exclude"
-    )
+    return path.rsplit("/", 1)[-1] in {".gitignore", ".promptlsignore"} or path.endswith("/.git/info/exclude")
 
 
 def may_change_rules(path: str, documents: Iterable[str]) -> bool:
@@ -429,21 +413,6 @@ def partition_changes(
             deleted += [p for p in indexed if p not in snapshot.documents]
     ignored = ignored_paths(root.path, present, limits) if present else set()
     return [p for p in present if p not in ignored], [*deleted, *ignored]
-
-
-def file_entry(scan: FileScan, root: Root, name: str) -> FileEntry:
-    """Return the entry of a file that a worker has scanned."""
-    return FileEntry(
-        scan.path,
-        root.path,
-        name,
-        scan.size,
-        scan.mtime_ns,
-        scan.content_hash,
-        None,
-        scan.encoded_outline,
-        scan.skip_reason,
-    )
 
 
 class WorkerCheck(Struct, frozen=True):

@@ -5,41 +5,21 @@ Workers prescan files before they outline any.  The indexer's thread merges the 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from functools import partial
 
-from msgspec import Struct
-
-from promptls.index.files.read import FileLimits
-from promptls.index.prescan import MAX_DEFINING_FILES, PrescanBatch, PrescanIndex, find_definitions
+from promptls.index.prescan import PrescanBatch, PrescanIndex
 from promptls.index.publisher import Publisher
 from promptls.index.scan import jobs
 from promptls.index.scan.root_state import RootState
 from promptls.index.snapshot import Snapshot
 from promptls.index.workers.pool import WorkerPool
-from promptls.model import CancelToken
 
-FALLBACK_TIMEOUT_S = 1.0
-"""Maximum seconds for the search in files that are not prescanned."""
+MAX_DEFINING_FILES = 8
+"""Maximum number of files that are read first for requested names."""
 MAX_PRIORITIZED_FILES, MAX_PRIORITIZED_BYTES = 3, 40_000
 """Maximum number of files that are read first for the words of a question, and their maximum total size in bytes."""
-
-
-class PrescanFinished(Struct, frozen=True):
-    """A batch was prescanned; None if the worker failed."""
-
-    state: RootState
-    paths: tuple[str, ...]
-    batch: PrescanBatch | None
-
-
-class PrescanPrepared(Struct, frozen=True):
-    """The index of all prescanned batches is built."""
-
-
-PrescanEvent = PrescanFinished | PrescanPrepared
 
 
 class Prescanner:
@@ -49,14 +29,12 @@ class Prescanner:
         self,
         publisher: Publisher,
         pool: WorkerPool,
-        limits: FileLimits,
-        post: Callable[[PrescanEvent], None],
+        post: Callable[[Callable[[], None]], None],
         executor: Executor,
     ) -> None:
         self._publisher = publisher
         self._pool = pool
-        self._limits = limits
-        self._post = post  # events for `handle`
+        self._post = post  # runs a function on the indexer's thread
         self._executor = executor  # runs work that would block the indexer's thread
         self._index = PrescanIndex()
         self._running = 0  # running batches, including the final build of the index
@@ -79,25 +57,25 @@ class Prescanner:
     def _report(self, state: RootState, paths: tuple[str, ...], future: Future[PrescanBatch]) -> None:
         """Post the result of a batch (worker thread)."""
         failed = future.cancelled() or future.exception() is not None
-        self._post(PrescanFinished(state, paths, None if failed else future.result()))
+        self._post(partial(self._merge, state, paths, None if failed else future.result()))
 
-    def handle(self, event: PrescanEvent) -> None:
+    def _merge(self, state: RootState, paths: tuple[str, ...], batch: PrescanBatch | None) -> None:
         """Merge a batch, and build the index before the first query once all batches are merged."""
-        if isinstance(event, PrescanPrepared):
-            self._running -= 1
-            return
-        if event.state.unread and event.batch is not None and self._index.merge(event.batch):
-            event.state.unprescanned.difference_update(event.paths)
-        if self._running == 1 and event.state.unread:
+        if state.unread and batch is not None and self._index.merge(batch):
+            state.unprescanned.difference_update(paths)
+        if self._running == 1 and state.unread:
             self._executor.submit(self._prepare)
         else:
-            self._running -= 1
+            self._finish()
+
+    def _finish(self) -> None:
+        self._running -= 1
 
     def _prepare(self) -> None:
         try:
             self._index.prepare()
         finally:
-            self._post(PrescanPrepared())
+            self._post(self._finish)
 
     def clear(self) -> None:
         """Drop all results: no file is waiting."""
@@ -105,25 +83,10 @@ class Prescanner:
 
     # ---- any thread
 
-    def files_defining(self, names: Collection[str], token: CancelToken | None) -> list[str]:
-        """Return up to `MAX_DEFINING_FILES` waiting files that probably define one of the names.
-
-        Raises:
-            Cancelled: The request was cancelled.
-        """
+    def files_defining(self, names: Collection[str]) -> list[str]:
+        """Return up to `MAX_DEFINING_FILES` waiting files that probably define one of the names."""
         snapshot = self._publisher.snapshot
-        paths = [path for path in self._index.files_defining(names) if _is_waiting(path, snapshot)][:MAX_DEFINING_FILES]
-        unknown = [p for p, e in snapshot.files.items() if not e.scanned and p not in self._index]
-        if len(paths) < MAX_DEFINING_FILES and unknown:
-            paths += find_definitions(
-                names,
-                unknown,
-                self._limits,
-                time.monotonic() + FALLBACK_TIMEOUT_S,
-                token,
-                [r.path for r in snapshot.roots],
-            )
-        return paths
+        return [path for path in self._index.files_defining(names) if _is_waiting(path, snapshot)][:MAX_DEFINING_FILES]
 
     def files_matching(self, terms: Sequence[str]) -> list[str]:
         """Return the few waiting files that match the search terms best; none while the prescan is running."""

@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from promptls.index.search import vectors
 from promptls.index.search.analyzer import tokenize
 from promptls.index.search.reader import IndexReader
 from promptls.index.search.row_batch import PostingLists, RowBatch, Segment, build_posting_lists
@@ -112,7 +111,6 @@ class ChunkIndex:
         self.lengths = np.zeros(0, np.int32)
         self.scales = np.zeros(0, np.float32)
         self.vectors = np.zeros((0, 0), np.int8)
-        self.signs = np.zeros((0, 0), np.uint8)  # sign bits of the vectors, for more than EXACT_MAX_ROWS rows
         self.postings = Postings()
         self.has_unembeddable = False  # whether there may be unembeddable rows
         self.live_count = 0
@@ -122,25 +120,7 @@ class ChunkIndex:
         """Return a reader of the current rows. Thread-safe."""
         with self._lock:
             if self._reader is None:
-                n = len(self.keys)
-                self._reader = IndexReader(
-                    keys=self.keys,
-                    row_by_key=self.rows,
-                    file_ids=self.file_ids[:n].copy(),
-                    chunk_indexes=self.chunk_indexes[:n],
-                    extra_locations=self.extra_locations,
-                    lengths=self.lengths[:n],
-                    live_count=self.live_count,
-                    live_terms=self.live_terms,
-                    paths=self.paths,
-                    path_lengths=np.array(self.path_lengths, np.int32),
-                    path_terms=self.path_terms,
-                    terms=self.terms,
-                    posting_lists=self.postings.lists(),
-                    vectors=self.vectors[:n],
-                    scales=self.scales[:n],
-                    signs=self.signs[:n] if self.live_count > vectors.EXACT_MAX_ROWS else None,
-                )
+                self._reader = IndexReader(self)
             return self._reader
 
     def is_complete(self, key: bytes) -> bool:
@@ -298,9 +278,6 @@ class ChunkIndex:
             self.rows = {key: i for i, key in enumerate(self.keys)}
             for name in ("file_ids", "chunk_indexes", "flags", "lengths", "scales", "vectors"):
                 setattr(self, name, getattr(self, name)[:n][kept])
-            self.signs = (
-                vectors.binarize(self.vectors) if len(self.vectors) > vectors.EXACT_MAX_ROWS else self.signs[:0]
-            )
             self._rows_and_flags = self.rows, self.flags
             self.extra_locations = {
                 int(new_row[row]): others for row, others in self.extra_locations.items() if kept[row]
@@ -360,8 +337,6 @@ class ChunkIndex:
         old_vectors, self.vectors = self.vectors, np.zeros((capacity, dimension), np.int8)
         if old_vectors.shape[1] == dimension:
             self.vectors[: len(old_vectors)] = old_vectors
-        if capacity > vectors.EXACT_MAX_ROWS:
-            self.signs = vectors.binarize(self.vectors)
 
     def _set_vectors(
         self, at: NDArray[np.int64], steps: NDArray[np.int8], scales: NDArray[np.float32], mask: NDArray[np.bool_]
@@ -371,8 +346,6 @@ class ChunkIndex:
             self._grow(len(self.file_ids), steps.shape[1])
         rows = at[mask]
         self.vectors[rows] = steps[mask]
-        if len(self.signs):
-            self.signs[rows] = vectors.binarize(steps[mask])
         self.scales[rows] = scales[mask]  # last: readers treat a vector with scale 0 as missing
 
     # ------------------------------------------------------------ locations

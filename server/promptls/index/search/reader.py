@@ -6,16 +6,19 @@ must be validated against the snapshot. Thread-safe.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from promptls.index.search import vectors
-from promptls.index.search.row_batch import PostingLists, Segment, build_posting_lists, compact_ids
-from promptls.index.search.term_dictionary import TermDictionary
+from promptls.index.search.row_batch import Segment, build_posting_lists, compact_ids
 from promptls.util.bm25 import inverse_document_frequency
+
+if TYPE_CHECKING:
+    from promptls.index.search.chunk_index import ChunkIndex
 
 _NO_IDS, _NO_COUNTS, _NO_ROWS = np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.int64)
 
@@ -46,15 +49,6 @@ class FileStats(Struct, frozen=True):
         """Return the sum of values by row for each file."""
         return _sum_runs(values, self.run_starts, self.run_files, len(self.row_counts))
 
-    def sum_selected_by_file(self, file_ids: NDArray[np.int32], values: NDArray[np.generic]) -> NDArray[np.float64]:
-        """Return the sum of values of some rows for each file.
-
-        Args:
-            file_ids: File id of each row, -1 for a dead one.
-            values: Value of each row.
-        """
-        return _sum_by_id(values, file_ids, len(self.row_counts))
-
     def file_rows(self, file_id: int) -> NDArray[np.int64]:
         """Return the rows of a file."""
         runs = np.flatnonzero(self.run_files == file_id).tolist()
@@ -83,71 +77,31 @@ def _sum_by_id(values: NDArray[np.generic], file_ids: NDArray[np.int32], files: 
 class IndexReader:
     """An immutable view of the chunk index. Create it with `ChunkIndex.reader`."""
 
-    __slots__ = ("_all_have_vectors", "_all_live", "_chunk_indexes", "_document_frequencies", "_extra_locations", "_file_stats",
-                 "_live", "_path_postings", "_path_terms", "_posting_lists", "_postings", "_row_by_key", "_scales", "_signs",
+    __slots__ = ("_all_live", "_chunk_indexes", "_document_frequencies", "_extra_locations", "_file_stats",
+                 "_live", "_path_postings", "_path_terms", "_posting_lists", "_postings", "_row_by_key", "_scales",
                  "_size", "_terms", "_vectors", "file_ids", "keys", "lengths", "live_count", "mean_length", "path_lengths",
                  "paths")  # fmt: skip
 
-    def __init__(
-        self,
-        *,
-        keys: Sequence[bytes],
-        row_by_key: Mapping[bytes, int],
-        file_ids: NDArray[np.int32],
-        chunk_indexes: NDArray[np.int32],
-        extra_locations: Mapping[int, tuple[tuple[int, int], ...]],
-        lengths: NDArray[np.int32],
-        live_count: int,
-        live_terms: int,
-        paths: Sequence[str],
-        path_lengths: NDArray[np.int32],
-        path_terms: Mapping[str, list[int]],
-        terms: TermDictionary,
-        posting_lists: tuple[PostingLists, ...],
-        vectors: NDArray[np.int8],
-        scales: NDArray[np.float32],
-        signs: NDArray[np.uint8] | None,
-    ) -> None:
-        """Create a reader; arrays have one entry per row.
-
-        Args:
-            keys: Chunk keys; may grow, the length of `file_ids` counts.
-            row_by_key: Row of each chunk key; may grow.
-            file_ids: Id of the first file with the chunk, -1 for a dead row.
-            chunk_indexes: Index of the chunk in that file.
-            extra_locations: Other (file id, chunk index) of chunks that occur more than once, by row.
-            lengths: Terms in the chunk.
-            live_count: Number of live rows.
-            live_terms: Terms in the live rows.
-            paths: Paths by file id; may grow, and contains deleted files.
-            path_lengths: Terms in the path by file id.
-            path_terms: File ids with a term in their path, repeated for each occurrence.
-            terms: Term dictionary.
-            posting_lists: Posting lists of the rows.
-            vectors: Quantized vectors.
-            scales: Quantization steps, 0 without a vector.
-            signs: Sign bits of the vectors, None to search exactly.
-        """
-        self._size = len(file_ids)
-        self.keys = keys
-        self.file_ids = file_ids
-        self.lengths = lengths
-        self.live_count = live_count
-        self.mean_length = max(1.0, live_terms / max(1, live_count))
-        self.paths = paths
-        self.path_lengths = path_lengths
-        self._path_terms = path_terms
+    def __init__(self, index: ChunkIndex) -> None:
+        size = self._size = len(index.keys)
+        self.keys = index.keys  # may grow
+        self.file_ids = index.file_ids[:size].copy()  # id of the first file with the chunk, -1 for a dead row
+        self.lengths = index.lengths[:size]  # terms in the chunk
+        self.live_count = index.live_count
+        self.mean_length = max(1.0, index.live_terms / max(1, index.live_count))
+        self.paths = index.paths  # by file id; may grow, and contains deleted files
+        self.path_lengths = np.array(index.path_lengths, np.int32)
+        self._path_terms = index.path_terms
         self._path_postings: dict[str, Postings] = {}
-        self._chunk_indexes, self._extra_locations = chunk_indexes, extra_locations
-        self._row_by_key, self._terms = row_by_key, terms
-        self._vectors, self._scales, self._signs = vectors, scales, signs
-        self._posting_lists = posting_lists
+        self._chunk_indexes, self._extra_locations = index.chunk_indexes[:size], index.extra_locations
+        self._row_by_key, self._terms = index.rows, index.terms
+        self._vectors, self._scales = index.vectors[:size], index.scales[:size]
+        self._posting_lists = index.postings.lists()
         self._live = self.file_ids >= 0
         self._all_live = bool(self._live.all())
         self._postings: dict[str, Postings] = {}
         self._document_frequencies: dict[str, int] = {}
         self._file_stats: FileStats | None = None
-        self._all_have_vectors = False
 
     def __len__(self) -> int:
         """Return the number of rows, dead ones included: the length of every array by row."""
@@ -257,12 +211,7 @@ class IndexReader:
 
     def document_frequency(self, term: str) -> int:
         """Return the number of live rows with a term."""
-        if (cached := self._postings.get(term)) is not None:
-            return len(cached.rows)
-        term_id = self._terms.term_id(term)
-        if term_id < 0:
-            return 0
-        return sum(int(np.count_nonzero(self._live[p.rows[p.slice_of(term_id)]])) for p in self._posting_lists)
+        return int(self.document_frequencies([term])[0])
 
     def document_frequencies(self, terms: Sequence[str]) -> NDArray[np.int64]:
         """Return the document frequency of many terms. Cached."""
@@ -292,16 +241,7 @@ class IndexReader:
 
     def start_similarity_search(self, vector: NDArray[np.float32]) -> vectors.PendingSimilarities:
         """Start to compute the similarity of all rows to a query vector, in other threads."""
-        excluded = self._excluded_rows() if self._signs is not None else None
-        return vectors.start_similarity_search(vector, self._vectors, self._scales, self._signs, excluded)
-
-    def _excluded_rows(self) -> NDArray[np.bool_] | None:
-        """Return the mask of dead rows and rows without a vector, or None. Recomputed until all rows have vectors."""
-        if self._all_have_vectors:
-            return None
-        excluded: NDArray[np.bool_] = (self._scales <= 0) | ~self._live
-        self._all_have_vectors = not excluded.any()
-        return excluded
+        return vectors.start_similarity_search(vector, self._vectors, self._scales)
 
     def similarities(self, vector: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the exact similarity of some rows to a query vector; 0 for dead rows."""

@@ -7,7 +7,6 @@ The server never imports LanceDB, which would take a second and about 130 MB.
 from __future__ import annotations
 
 import errno
-import os
 import re
 from pathlib import Path
 
@@ -117,12 +116,7 @@ def is_resource_exhaustion(error: BaseException) -> bool:
 
 def main() -> None:
     """Handle requests until stdin ends."""
-    requests = os.fdopen(os.dup(0), "rb")
-    responses = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # output of libraries goes to the log, not into the frames
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    process = StoreProcess()
-    serve_requests(requests, responses, process.handle)
+    serve_requests(StoreProcess().handle)
 
 
 if __name__ == "__main__":

@@ -18,15 +18,13 @@ from numpy.typing import NDArray
 
 from promptls.index.index_status import error_reason
 from promptls.index.snapshot import Snapshot
-from promptls.index.workers.pool import WorkerChannel, WorkerPool
+from promptls.index.workers.pool import WorkerPool
 from promptls.index.workers.worker_messages import (
     EmbedQuery,
-    EmbedShingles,
     MatchPattern,
     MatchResult,
-    QueryVector,
+    QueryVectors,
     Response,
-    ShingleVectors,
 )
 from promptls.model import CancelToken, Span
 from promptls.util.backoff import Backoff
@@ -82,16 +80,18 @@ class QueryEmbedder:
         if self.problem:
             self.problem = ""
             self.backoff.record(failed=False)
-        if not isinstance(response, QueryVector) or not response.vector:
+        if not isinstance(response, QueryVectors) or not response.vectors:
             return None
         if len(self._vectors) >= MAX_CACHED_VECTORS:
             self._vectors.clear()
-        vector = self._vectors[text] = np.frombuffer(response.vector, dtype=np.float32)
+        vector = self._vectors[text] = np.frombuffer(response.vectors, dtype=np.float32)
         return vector
 
     def start_shingles(self, shingles: Sequence[str]) -> Callable[[], NDArray[np.float32]]:
         """Start to embed shingles; the result returns float32[n, dimension], no rows if the model is not static or fails."""
-        request = EmbedShingles(tuple(shingles))
+        if not shingles:
+            return lambda: _NO_VECTORS
+        request = EmbedQuery("", tuple(shingles))
         future = self._pool.submit_interactive(lambda channel: channel.call(request, QUERY_TIMEOUT_S))
 
         def result() -> NDArray[np.float32]:
@@ -100,7 +100,7 @@ class QueryEmbedder:
             except Exception as error:
                 log.warning("cannot embed the shingles of the query: %s", error)
                 return _NO_VECTORS
-            vectors = np.frombuffer(response.vectors if isinstance(response, ShingleVectors) else b"", np.float32)
+            vectors = np.frombuffer(response.vectors if isinstance(response, QueryVectors) else b"", np.float32)
             return vectors.reshape(len(shingles), -1) if len(vectors) else _NO_VECTORS
 
         return result
@@ -137,11 +137,7 @@ def structural_search(
     token: CancelToken,
     seconds: float,
 ) -> PatternMatches:
-    """Search files for a structural pattern for up to `seconds`; open documents are searched with their unsaved text.
-
-    Raises:
-        Cancelled: The request was cancelled.
-    """
+    """Search files for a structural pattern for up to `seconds`; open documents are searched with their unsaved text."""
     deadline = time.monotonic() + seconds
     matches: dict[str, tuple[Span, ...]] = {}
     languages: set[str] = set()
@@ -153,14 +149,9 @@ def structural_search(
     def submit(batch: Sequence[str]) -> None:
         texts = {p: snapshot.documents[p].text for p in batch if p in snapshot.documents}
         remaining_s = deadline - time.monotonic()
-        running.append(
-            (
-                batch,
-                pool.submit_bulk(
-                    _match_job(MatchPattern(pattern, tuple(batch), texts, roots), remaining_s + MATCH_GRACE_S)
-                ),
-            )
-        )
+        request = MatchPattern(pattern, tuple(batch), texts, roots)
+        job = pool.submit_bulk(lambda channel: channel.call(request, remaining_s + MATCH_GRACE_S))
+        running.append((batch, job))
 
     try:
         for batch in islice(batches, pool.bulk_slots):
@@ -184,7 +175,3 @@ def structural_search(
         for _, job in running:
             job.cancel()
     return PatternMatches(matches, frozenset(languages), searched)
-
-
-def _match_job(request: MatchPattern, timeout_s: float) -> Callable[[WorkerChannel], Response]:
-    return lambda channel: channel.call(request, timeout_s)

@@ -78,11 +78,7 @@ class Reranker:
         return RerankerStatus(self.model, self._loaded and not self._channel.problem, self.problem)
 
     def scores(self, query: str, texts: Sequence[str], token: CancelToken) -> list[float] | None:
-        """Return the score of each text, None if the model cannot be used or is too slow; see `problem`.
-
-        Raises:
-            Cancelled: The token was cancelled.
-        """
+        """Return the score of each text, None if the model cannot be used or is too slow; see `problem`."""
         if self._channel.problem or self._backoff.remaining_s:
             self._submit(self._load)  # for a later request
             return None

@@ -7,7 +7,6 @@ embedding inputs of chunks without vectors, and the term dictionary.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 
 from promptls.index.embedding.embedder import (
@@ -33,7 +32,6 @@ from promptls.index.workers.worker_messages import (
     Configure,
     EmbedChunks,
     EmbedQuery,
-    EmbedShingles,
     ExtractTerms,
     FileScan,
     ForgetDocument,
@@ -41,13 +39,12 @@ from promptls.index.workers.worker_messages import (
     MatchResult,
     PrescanFiles,
     PrescanResult,
-    QueryVector,
+    QueryVectors,
     Request,
     Response,
     ScanFiles,
     ScanResult,
     ScanText,
-    ShingleVectors,
     TermsResult,
     serve_requests,
 )
@@ -85,11 +82,10 @@ class Worker:
                 self.embedding_inputs.pop(key, None)
             return vectors
         if isinstance(request, EmbedQuery):
-            return QueryVector(self.embedder.embed_query(request.text).tobytes() if self.embedder else b"")
-        if isinstance(request, EmbedShingles):
-            if self.embedder is None or not self.embedder.is_static:
-                return ShingleVectors(b"")
-            return ShingleVectors(self.embedder.embed(request.shingles).tobytes())
+            if self.embedder is None or (request.shingles and not self.embedder.is_static):
+                return QueryVectors(b"")
+            embed_query, embed = self.embedder.embed_query, self.embedder.embed
+            return QueryVectors((embed(request.shingles) if request.shingles else embed_query(request.text)).tobytes())
         if isinstance(request, MatchPattern):
             return self._match(request)
         if isinstance(request, ForgetDocument):
@@ -196,14 +192,7 @@ class Worker:
 def main() -> None:
     """Serve requests until stdin ends."""
     limit_memory()
-    requests = os.fdopen(os.dup(0), "rb")
-    responses = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # output of libraries goes to the log, not into the frames
-    devnull = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(devnull, 0)
-    worker = Worker()
-    preload()
-    serve_requests(requests, responses, worker.handle)
+    serve_requests(Worker().handle, preload)
 
 
 if __name__ == "__main__":

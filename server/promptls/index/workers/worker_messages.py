@@ -5,6 +5,7 @@ Each request has exactly one response.  Messages contain plain values only, no o
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Callable
 from typing import BinaryIO, Literal
@@ -76,15 +77,10 @@ class EmbedChunks(Struct, frozen=True, tag=True, array_like=True):
 
 
 class EmbedQuery(Struct, frozen=True, tag=True, array_like=True):
-    """Embed a query."""
+    """Embed a query, or its shingles instead if the model is static."""
 
     text: str
-
-
-class EmbedShingles(Struct, frozen=True, tag=True, array_like=True):
-    """Embed the shingles of a query, if the model is static."""
-
-    shingles: tuple[str, ...]
+    shingles: tuple[str, ...] = ()
 
 
 class MatchPattern(Struct, frozen=True, tag=True, array_like=True):
@@ -133,14 +129,8 @@ class ChunkVectors(Struct, frozen=True, tag=True, array_like=True):
     vectors: bytes  # in the format of `RowBatch.vectors`; b"" if the model cannot be used
 
 
-class QueryVector(Struct, frozen=True, tag=True, array_like=True):
-    """Response to EmbedQuery: float32[dimension], b"" if the model cannot be used."""
-
-    vector: bytes
-
-
-class ShingleVectors(Struct, frozen=True, tag=True, array_like=True):
-    """Response to EmbedShingles: float32[shingles, dimension], b"" without a static model."""
+class QueryVectors(Struct, frozen=True, tag=True, array_like=True):
+    """Response to EmbedQuery: float32[queries or shingles, dimension], b"" if the model cannot be used for them."""
 
     vectors: bytes
 
@@ -229,7 +219,6 @@ Request = (
     | ExtractTerms
     | EmbedChunks
     | EmbedQuery
-    | EmbedShingles
     | MatchPattern
     | OpenTable
     | ReadRows
@@ -243,8 +232,7 @@ Response = (
     | PrescanResult
     | TermsResult
     | ChunkVectors
-    | QueryVector
-    | ShingleVectors
+    | QueryVectors
     | MatchResult
     | RowsResult
     | StoreFailure
@@ -280,8 +268,15 @@ def read_frame(stream: BinaryIO) -> bytes | None:
     return body if len(body) == size else None
 
 
-def serve_requests(requests: BinaryIO, responses: BinaryIO, handle: Callable[[Request], Response]) -> None:
-    """Answer requests until one of the pipes is closed, as it is when the server ends."""
+def serve_requests(handle: Callable[[Request], Response], prepare: Callable[[], None] = lambda: None) -> None:
+    """Answer requests from stdin until one of the pipes is closed, as it is when the server ends.
+
+    `prepare` is called before the first request.
+    """
+    requests, responses = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # output of libraries goes to the log, not into the frames
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    prepare()
     while (body := read_frame(requests)) is not None:
         try:
             write_frame(responses, handle(request_decoder.decode(body)))

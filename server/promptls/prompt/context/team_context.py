@@ -94,8 +94,7 @@ def finish(search: Search | None, local: Candidates, context: ResolveContext) ->
 def _local_similarity(vector: NDArray[np.float32], context: ResolveContext) -> float:
     """Return the mean similarity of the best local chunks."""
     reader = context.index.reader()
-    scored = reader.start_similarity_search(vector)(np.zeros(len(reader), np.bool_), np.zeros(0, np.int64))
-    return _mean_of_best(scored.similarity)
+    return _mean_of_best(reader.start_similarity_search(vector)())
 
 
 def need_features(answer: TeamAnswer, search: Search, local: Candidates) -> dict[str, float] | None:
