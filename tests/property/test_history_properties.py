@@ -30,8 +30,8 @@ TURNS = st.lists(st.builds(Message, st.sampled_from(["user", "assistant", "syste
 def test_selected_turns_are_the_end_of_the_history_within_the_budget(
     turns: list[Message], budget: int, name: str
 ) -> None:
-    everything = select_turns(turns, 10**9, counter(name), {})
-    done = select_turns(turns, budget, counter(name), {})
+    everything = select_turns(turns, 10**9, counter(name))
+    done = select_turns(turns, budget, counter(name))
     assert done.tokens <= max(0, budget)
     assert sum(counter(name).count(t.content) for t in done.turns) <= max(0, budget)
     assert done.dropped_count <= len(turns) - len(done.turns)
@@ -44,20 +44,20 @@ def test_selected_turns_are_the_end_of_the_history_within_the_budget(
 
 @given(TURNS, st.integers(0, 400))
 def test_selection_is_idempotent(turns: list[Message], budget: int) -> None:
-    first = select_turns(turns, budget, counter("chars4"), {"a.py": "x = 1\n" * 20})
+    first = select_turns(turns, budget, counter("chars4"))
     if not first.truncated:
-        assert select_turns(first.turns, budget, counter("chars4"), {}).turns == first.turns
+        assert select_turns(first.turns, budget, counter("chars4")).turns == first.turns
 
 
 @given(st.lists(st.sampled_from(["plain words", "x < y", "```py\n1\n```", ""]), max_size=6).map("\n".join))
 def test_turn_without_copies_is_unchanged(text: str) -> None:
     turns = (Message("user", text),) if text.strip() else ()
-    assert select_turns([Message("user", text)], 10**6, counter(), {"a.py": text}).turns == turns
+    assert select_turns([Message("user", text)], 10**6, counter()).turns == turns
 
 
 @given(TURNS, st.integers(0, 400), st.sampled_from(["chars4", "estimate"]), st.sampled_from(profile_names()))
 def test_turns_cost_at_most_the_reported_tokens(turns: list[Message], budget: int, name: str, layout: str) -> None:
-    done = select_turns(turns, budget, counter(name), {}, quoted=profile(layout).hooks.quotes_history)
+    done = select_turns(turns, budget, counter(name), profile(layout).hooks.quotes_history)
     for output in OUTPUTS:
         without, with_turns = (
             frame_tokens("What?", "baseline", output, counter(name), history=history, layout=profile(layout).layout)
