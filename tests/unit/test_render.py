@@ -116,15 +116,6 @@ def test_spans_are_clamped_to_the_file(first: int, last: int, spans: tuple[Span,
     assert rendered.reference().body.startswith("x.txt")
 
 
-def test_forms_have_the_clamped_span() -> None:
-    everything = Item(CART.entry.path, Span(0, 1 << 30), "file", Origin.ACTIVE, 1.0)
-    rendered = forms_of(everything, CART)
-    for block in (rendered.full(), rendered.outline(), rendered.reference(), rendered.partial(60)):
-        assert block is not None
-        assert block.item.span == Span(0, len(CART.lines))
-    assert rendered.item is everything
-
-
 def test_empty_file_has_an_empty_full_form() -> None:
     empty = text_file("", "empty.txt")
     for span in (Span(0, 0), Span(0, 1)):
@@ -137,15 +128,6 @@ def test_empty_file_has_an_empty_full_form() -> None:
         )
     assert forms_of(item(empty), empty).outline() is None
     assert forms_of(item(empty), empty).signature() is None
-
-
-def test_file_without_an_outline_has_no_outline_form() -> None:
-    raw = FileText(FileEntry("/w/notes", "/w", "notes"), "a\n\nb\n", ("a", "", "b"))
-    rendered = forms_of(item(raw), raw)
-    assert body(rendered.full()) == "a\n\nb"
-    assert rendered.outline() is None
-    assert rendered.signature() is None
-    assert rendered.reference().body == "notes - symbol"
 
 
 def test_invisible_characters_and_secrets_are_sanitized() -> None:
@@ -278,19 +260,6 @@ def test_folder_outline_lists_its_files() -> None:
 
 
 # ---------------------------------------------------------------- partial
-
-
-def test_partial_form_ends_before_the_outermost_statement() -> None:
-    text = "def f(x):\n" + "    if x:\n        g(\n            x,\n        )\n    h(x)\n" * 20
-    file = text_file(text)
-    rendered = forms_of(symbol_item(file, "f"), file)
-    for room in range(60, 300, 7):
-        block = rendered.partial(room)
-        assert block is not None
-        assert block.tokens <= room
-        end = block.spans[0].end
-        assert file.lines[end] in ("    if x:", "    h(x)")
-        assert block.body.endswith(f"\n… {101 - end} more lines ({end + 1}-101)")
 
 
 @pytest.mark.parametrize(

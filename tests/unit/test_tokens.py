@@ -117,26 +117,11 @@ def test_estimate_is_close_to_the_true_count(name: str) -> None:
     assert count <= max(cl100k, o200k) * (1.25 if text.isascii() else 1.5)
 
 
-def test_mean_error_on_code_is_below_twelve_percent() -> None:
-    errors = []
-    for name in ("python", "go", "typescript", "prose", "json"):
-        text, cl100k, o200k = SAMPLES[name]
-        count = counter("estimate").count(text)
-        errors += [abs(count / cl100k - 1), abs(count / o200k - 1)]
-    assert sum(errors) / len(errors) <= 0.12
-
-
 @pytest.mark.parametrize(
     ("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("é" * 9, 3), ("\n" * 8, 2)]
 )
 def test_chars4_counter(text: str, tokens: int) -> None:
     assert counter("chars4").count(text) == tokens
-
-
-def test_counters_have_name_and_exactness() -> None:
-    named = [(counter(name).name, counter(name).exact) for name in ("auto", "estimate", "chars4")]
-    assert named == [("estimate", False), ("estimate", False), ("chars4", False)]
-    assert counter() == counter("auto")
 
 
 def test_unknown_counter_error_lists_the_valid_names() -> None:
@@ -200,19 +185,6 @@ def test_estimate_of_unusual_text_is_an_upper_bound(name: str) -> None:
     assert counter("estimate").count(text) >= max(cl100k, o200k)
 
 
-@pytest.mark.parametrize("name", AWKWARD)
-def test_unusual_text_inside_of_code_counts_in_full(name: str) -> None:
-    text, _, o200k = AWKWARD[name]
-    around, _, tokens = SAMPLES["python"]
-    assert choose_counter("estimate", "o200k_base")[0].count(f"{around}{text}{around}") >= 2 * tokens + o200k - 4
-
-
-def test_long_text_estimate_equals_the_sum_of_its_parts() -> None:
-    text = SAMPLES["python"][0]
-    one = counter("estimate").count(text)
-    assert abs(counter("estimate").count(text * 1000) - 1000 * one) <= 2000
-
-
 @pytest.mark.parametrize("text", ["\ud800", "a\udfff" * 9, "\x00", "\U0010ffff", " " * 200_000, "\n" * 70_000])
 def test_estimate_accepts_any_text(text: str) -> None:
     assert 1 <= counter("estimate").count(text) <= 4 * len(text)
@@ -252,12 +224,6 @@ def test_unreadable_tokenizer_file_is_a_problem(tmp_path: Path, content: str | N
     found = counter_from_file(str(path))
     assert isinstance(found, Problem)
     assert str(path) in found.message
-
-
-def test_missing_tokenizer_file_is_a_problem() -> None:
-    found = counter_from_file("/x/cl100k_base.tiktoken")
-    assert isinstance(found, Problem)
-    assert "could not be read" in found.message
 
 
 def test_user_tokenizer_has_priority_and_errors_are_problems(tmp_path: Path) -> None:
