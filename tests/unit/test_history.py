@@ -84,15 +84,6 @@ def test_newest_exchange_is_truncated_in_the_middle() -> None:
     assert at > len(lines) - at - 1 > 0
 
 
-def test_long_paragraph_is_truncated_between_words() -> None:
-    done = selected(user("word " * 3000), budget=150)
-    [turn] = done.turns
-    head, marker, tail = turn.content.split("\n")
-    assert marker == f"… {3000 - len((head + ' ' + tail).split())} words left out …"
-    assert set((head + " " + tail).split()) == {"word"}
-    assert 100 < done.tokens <= 150
-
-
 # ---------------------------------------------------------------- copies of files
 
 

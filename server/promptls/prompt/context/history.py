@@ -121,27 +121,19 @@ def _truncate_exchange(exchange: Sequence[Message], max_tokens: int, cost: _Turn
 def _truncate(turn: Message, max_tokens: int, cost: _TurnCost) -> Message | None:
     """Return the start and the end of a turn (two thirds and one third), with a mark of the omission between them."""
     lines = turn.content.split("\n")
-    return _truncate_parts(turn, lines, "\n", "lines", max_tokens, cost) or _truncate_parts(
-        turn, re.findall(r"\S+\s*|\s+", turn.content), "", "words", max_tokens, cost
-    )
-
-
-def _truncate_parts(
-    turn: Message, parts: Sequence[str], separator: str, unit: str, max_tokens: int, cost: _TurnCost
-) -> Message | None:
-    sizes = [0, *accumulate(len(part) + len(separator) for part in parts)]
+    sizes = [0, *accumulate(len(line) + 1 for line in lines)]
 
     def shortened(count: int) -> Message | None:
         head = -(-2 * count // 3)
-        tail = len(parts) - (count - head)
+        tail = len(lines) - (count - head)
         if sizes[head] + sizes[-1] - sizes[tail] > _MAX_CHARACTERS_PER_TOKEN * max_tokens:
             return None  # does not fit, without counting tokens
-        start, end = separator.join(parts[:head]).strip("\n"), separator.join(parts[tail:]).strip("\n")
-        marker = f"… {len(parts) - count} {unit} left out …"
+        start, end = "\n".join(lines[:head]).strip("\n"), "\n".join(lines[tail:]).strip("\n")
+        marker = f"… {len(lines) - count} lines left out …"
         shorter = Message(turn.role, "\n".join(filter(None, [start, marker, end])))
         return shorter if cost(shorter) <= max_tokens else None
 
-    return largest_fitting(1, len(parts) - 1, shortened)
+    return largest_fitting(1, len(lines) - 1, shortened)
 
 
 # ---------------------------------------------------------------- copies of files
