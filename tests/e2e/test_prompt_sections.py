@@ -191,21 +191,6 @@ def test_history_is_included_without_outdated_file_copies(visit: Visit, shop: Pa
     assert "100 - percent" not in result["prompt"]
 
 
-def test_pasted_copy_is_dropped_only_if_its_file_is_shown(visit: Visit, shop: Path) -> None:
-    client = visit(shop)
-    client.wait_indexed()
-    copy, first = (shop / "shop/cart.py").read_text(), "Put an article into the cart."
-    pasted = {"role": "user", "content": f"Is this right?\n```py:shop/cart.py\n{copy}```"}
-    params = {"context": {"history": [pasted, {"role": "assistant", "content": "It is."}]}}
-    alone = {**params, "sections": {"retrieval": False}}
-    assert client.build("and now? @shop/cart.py", **alone)["prompt"].count(first) == 1
-    assert client.build("and now? @shop/money.py", **alone)["prompt"].count(first) == 1
-    question = "multiply an amount by a fraction, rounding"  # retrieves most lines of the file
-    longer = copy + "".join(f"draft_{n} = {n}\n" for n in range(8))  # which are less than 80 % of this block
-    params["context"]["history"][0]["content"] = f"Is this right?\n```py:shop/cart.py\n{longer}```"
-    assert longer in client.build(question, **params, budget={"tokens": 2000, "counter": "chars4"})["prompt"]
-
-
 @pytest.mark.parametrize("profile", ["attune", "codebuddy", "cody", "default", "prompto", "understand"])
 def test_history_keeps_its_budget_share_in_every_profile(visit: Visit, shop: Path, profile: str) -> None:
     client = visit(shop)
