@@ -260,6 +260,7 @@ def test_text_without_a_file_is_redacted_like_a_log(name: str, line: str) -> Non
 @pytest.mark.parametrize(
     ("path", "before", "after"),
     [
+        ("users.csv", "login;password\nann;x", f"login;password\nbot;{CHOSEN}"),
         ("deploy.yaml", "- name: DB_PASSWORD\n  value: x", f"- name: DB_PASSWORD\n  value: {CHOSEN}"),
         ("v.tf", "", f'variable "db_password" {{\n  type    = string\n  default = "{CHOSEN}"\n}}'),
         ("web.xml", "", f"<param-name>db.password</param-name>\n<param-value>{CHOSEN}</param-value>"),

@@ -274,16 +274,33 @@ a.cs|new AuthenticationHeaderValue("Bearer", "§")|K
 a.rb|request['Authorization'] = 'Bearer §'|K
 a.php|curl_setopt($ch, CURLOPT_USERPWD, 'bob:§');|RCSP
 a.php|$headers = ['X-Auth-Token: §'];|RC
+db.py|conn = warehouse.open_session("wh.corp.org", "loader", "§")|RCS
+db.py|client.sign_in(\\n    "ops@corp.org",\\n    "§",\\n)|RCS
+db.py|AUTH = ("bot", "§")|RCS
+db.py|child.sendline("§")|RCS
 db.py|db_pw = "§"|RCSP
 db.py|kennwort = "§"|RCSP
 db.py|subprocess.run(["shopctl", "-u", "bot", "-p", "§"])|RCS
 db.py|os.system("shopctl login -u bot -p §")|RCS
 db.py|parser.add_argument("--password", help="of the user", default="§")|RCSP
+db.py|cur.execute("INSERT INTO users (login, password) VALUES ('bot', '§')")|RCSP
+db.js|const shop = new ShopClient('https://corp.org', 'bot', '§');|RCS
+db.js|await page.signIn(user, `§`);|RCS
+db.ts|const auth: string[] = ['bot', '§'];|RCS
 Db.java|repo.login(new SimpleCredentials("admin", "§".toCharArray()));|RCS
+Db.java|store.load(in, "§".toCharArray());|RCS
 Db.java|if (password.equals("§")) {|RCSP
 Db.java|if ("§".equals(user.getPassword())) {|RCS
+Db.cs|var session = await client.LoginAsync("bot", "§");|RCS
+db.go|auth := []string{"bot", "§"}|RCS
+db.go|c, err := shop.Dial("corp.org:99", "bot", "§")|RCS
+db.rs|let c = Credentials::new("bot".to_string(), "§".to_string());|RCS
+db.rb|Shop::Session.open 'corp.org', 'bot', '§'|RCS
 db.rb|set :db_pass, '§'|RCSP
+db.ex|{:ok, c} = Shop.connect("corp.org", "bot", "§")|RCS
 db.erl|{password, "§"}.|RCSP
+db.hs|shop <- connect "corp.org" "bot" "§"|RCS
+db.clj|(shop/login "bot" "§")|RCS
 x.sh|shopctl --user bot -p § get nodes|RCS
 x.sh|shopctl -u bot -p§ get nodes|RCS
 x.sh|shopctl push --creds bot:§ a.tgz|RCS
@@ -297,6 +314,8 @@ x.sh|sync bot:§@corp.example.org:/data .|RCS
 x.sh|id=$(shopctl -u bot -p §)|RCS
 x.exp|expect "assword:"\\nsend -- "§\\r"|RCS
 README.md|Login: `bot` / `§`|RCS
+README.md|\\| user \\| password \\|\\n\\| --- \\| --- \\|\\n\\| bot \\| § \\||RCSP
+users.csv|name;password;role\\nbot;§;admin|RCSP
 a.ini|shop.credentials=bot/§|RCS
 a.yml|credentials:\\n  login: bot\\n  key: §|RCS
 a.conf|set authkey §|RCS

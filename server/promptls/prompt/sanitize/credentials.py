@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -19,7 +20,9 @@ from promptls.prompt.sanitize.rules import (
     TokenRule,
     compile_linear,
     matching_rules,
+    word_set,
 )
+from promptls.prompt.sanitize.secret_names import words_of
 from promptls.prompt.sanitize.values import (
     is_basic_login,
     is_clear_password,
@@ -173,3 +176,62 @@ def _string_arguments(text: str, start: int, *, closed: bool) -> Iterator[tuple[
                 yield max(commas, strings), part.span(group)
             strings += 1
         before = part[0]
+
+
+_PAIRS = (("log", "in"), ("log", "on"), ("sign", "in"), ("sign", "on"))
+"""Names of a login that are spelled as two words."""
+_HEAD = (
+    r"(?i:log_?[io]n|sign_?[io]n|auth|cred|connect|conn\b|session|client|database|db\b|dial|open|unlock|account|user|broker|pool"
+    r"|sendline|decrypt|passw)"
+    r"\w{0,40}(?:(?:::|\.|->)\w{1,24}){0,2}!?(?:<[\w, ]{0,40}>)?"
+    r"""(?:\s?\(|[ \t]["']|["']?\]?[ \t]{0,8}(?::[ \t]?\w{1,24}(?:\[\])?[ \t]{0,2})?(?:=>|:=|=|:|<-)[ \t]{0,4}(?:new[ ])?(?:\[\d{0,2}\])?[\w.:<>]*(?:\[\]|!)?[ ]?[(\[{])"""
+)
+"""A name with a keyword, and the parenthesis or the quote that starts its arguments, in the syntax of RE2."""
+_CHARACTERS = re.compile(r'"([^"\\\s]{8,128})"\.toCharArray\(\)')
+"""A Java string that is converted to characters, which is usual for passwords only."""
+_STRING = re.compile(r"""["'`][^"'`\s\\]{8,128}["'`\\]""")
+
+
+@cache
+def _head() -> re2._Regexp:
+    return compile_linear(_HEAD)
+
+
+def find_logins(source: Source) -> Iterator[Secret]:
+    """Yield the passwords among the strings of a call, a tuple or a list that is named after a login."""
+    text = source.text
+    for match in _head().finditer(source.ascii):
+        start, end = match.span()
+        if not _STRING.search(text, end - 1, end + _MAX_ARGUMENTS_CHARACTERS):
+            continue
+        first = _first_password(text, start, end)
+        if first is None:
+            continue
+        opening = text[end - 1]
+        for index, (at, last) in _string_arguments(text, end - (opening in "\"'"), closed=opening in "([{"):
+            if index >= first and _is_argument(text[at:last], source):
+                yield at, last, "password"
+    for literal in _CHARACTERS.finditer(text):
+        if _is_argument(literal[1], source):
+            yield (*literal.span(1), "password")
+
+
+def _first_password(text: str, start: int, end: int) -> int | None:
+    """Return the index of the first argument that can be a password, or None if the name is not that of a login."""
+    while start and (text[start - 1].isalnum() or text[start - 1] == "_") and end - start < 80:
+        start -= 1
+    name = text[start:end].replace("::", ".").replace("->", ".")
+    parts = re.split(r"[^\w.]", name)[0].split(".")
+    words = words_of(parts[-1])
+    if len(parts) > 1 and not word_set("makers").isdisjoint(words):
+        words += words_of(parts[-2])
+    is_call = text[end - 1] == "("
+    if not word_set("unlocks").isdisjoint(words):
+        return 0
+    if not word_set("logins").isdisjoint(words) or any(pair in pairwise(words) for pair in _PAIRS):
+        return 1
+    return 1 if (is_call or text[end - 1] in "\"'") and not word_set("connections").isdisjoint(words) else None
+
+
+def _is_argument(value: str, source: Source) -> bool:
+    return is_clear_password(value) and (not source.place.in_tests or is_random(value) or is_strong_password(value))

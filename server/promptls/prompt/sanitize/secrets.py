@@ -12,9 +12,9 @@ from bisect import bisect_right
 
 from msgspec import Struct
 
-from promptls.prompt.sanitize.credentials import find_credentials
+from promptls.prompt.sanitize.credentials import find_credentials, find_logins
 from promptls.prompt.sanitize.formats import find_file_values, find_manifest_values, find_private_keys
-from promptls.prompt.sanitize.named_values import find_named_values, find_sibling_values
+from promptls.prompt.sanitize.named_values import find_column_values, find_named_values, find_sibling_values
 from promptls.prompt.sanitize.place import Place, is_secret_file, place_of
 from promptls.prompt.sanitize.rules import Secret, source_of
 
@@ -50,7 +50,7 @@ def redact(text: str, path: str = "", *, is_file: bool = False) -> tuple[str, li
 
 def _secrets_of(text: str, place: Place) -> list[Secret]:
     source = source_of(text, place)
-    searches = (find_credentials, find_named_values, find_sibling_values)
+    searches = (find_credentials, find_named_values, find_sibling_values, find_column_values, find_logins)
     secrets = [secret for search in searches for secret in search(source)]
     if "PRIVATE KEY" in text:
         secrets += find_private_keys(text)
@@ -67,7 +67,7 @@ def is_diff(text: str) -> bool:
 def _secrets_of_versions(text: str, place: Place) -> list[Secret]:
     """Return the secrets of both versions in a diff: a name and its value may be lines with different signs.
 
-    A version has no signs, because the names of fields are recognized at the start of a line.
+    A version has no signs, because the names of columns and fields are recognized at the start of a line.
     """
     secrets: list[Secret] = []
     lines = text.split("\n")
