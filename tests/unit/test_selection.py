@@ -184,9 +184,9 @@ def test_text_of_the_list_is_data(context: ResolveContext) -> None:
     ("answer", "choice"),
     [
         ('{"regions": [3, 1, 3, 99, -1, 0]}', Choice((3, 1))),
-        ('```json\n{"Regions": ["2-4", "#7"], "queries": ["limits"]}\n```', Choice((2, 3, 4, 7), ("limits",))),
-        ('<think>{"a": 1} or 5?</think>{"regions": [6.0]}', Choice((6,))),
-        ('{"regions": [2], "queries": ["a", "A b", 3, "", "c", "d"]}', Choice((2,), ("a", "A b", "c"))),
+        ('```json\n{"Regions": ["2-4", "#7"], "queries": "limits"}\n```', Choice((2, 3, 4, 7), ("limits",))),
+        ('<think>{"a": 1} or 5?</think>{"numbers": [6.0]}', Choice((6,))),
+        ('{"regions": [{"number": 2, "why": "it is 5"}], "queries": ["a", "A b", 3, "", "c", "d"]}', Choice((2,), ("a", "A b", "c"))),
         ('{"regions": []}', Choice()),
         ("[1, 4]", Choice((1, 4))),
         ("Regions 2, 5 and 7-9 are needed.", Choice((2, 5, 7, 8, 9))),

@@ -275,8 +275,10 @@ def parse_choice(answer: str, last: int) -> Choice | None:
     for data in _json_values(answer):
         if isinstance(data, dict):
             fields = {str(key).lower(): value for key, value in data.items()}
-            if "regions" in fields or "queries" in fields:
-                return Choice(_numbers(fields.get("regions"), last), _queries(fields.get("queries")))
+            regions = next((fields[k] for k in ("regions", "numbers", "chosen", "selection") if k in fields), None)
+            queries = fields.get("queries", fields.get("query"))
+            if regions is not None or queries is not None:
+                return Choice(_numbers(regions, last), _queries(queries))
         elif all(isinstance(one, int | str) for one in data):
             return Choice(_numbers(data, last))
     numbers = _numbers(re.sub(r"<think>.*?(?:</think>|\Z)", "", answer, flags=re.DOTALL), last)
@@ -306,7 +308,11 @@ _RANGE = re.compile(r"(?<![\w.])#?(\d{1,4})(?:\s*(?:-|–|\.\.|to)\s*#?(\d{1,4})
 
 def _numbers(value: Any, last: int) -> tuple[int, ...]:
     """Return the numbers and the members of ranges that are in the list, each once."""
-    parts: list[Any] = value[: 10 * MAX_CHOSEN] if isinstance(value, list) else [value]
+    if isinstance(value, list):
+        parts: list[Any] = value[: 10 * MAX_CHOSEN]
+        parts = [part.get("number", part.get("id")) if isinstance(part, dict) else part for part in parts]
+    else:
+        parts = [value]
     numbers: dict[int, None] = {}
     for part in parts:
         if isinstance(part, bool) or not isinstance(part, int | float | str):
@@ -323,8 +329,9 @@ _WORD = re.compile(r"[^\W_][\w.:/+#-]{0,47}|_+\w{1,47}")
 
 def _queries(value: Any) -> tuple[str, ...]:
     """Return distinct queries of a few words, so that none can contain more than it searches for."""
+    texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     queries: dict[str, None] = {}
-    for text in value[: 3 * MAX_QUERIES] if isinstance(value, list) else ():
+    for text in texts[: 3 * MAX_QUERIES]:
         if isinstance(text, str) and (words := [w.rstrip(".:/-") for w in _WORD.findall(text[:400])]):
             queries.setdefault(" ".join(words[:_MAX_QUERY_WORDS]))
     return tuple(queries)[:MAX_QUERIES]
