@@ -212,9 +212,7 @@ for Ollama."
   :group 'promptls)
 
 (defcustom promptls-language-model-timeout-s 8.0
-  "Server setting languageModel.timeoutS.
-Total timeout in seconds for choosing code, including the retry; then the
-ranking chooses."
+  "Total timeout in seconds for choosing code; then the ranking chooses."
   :type 'number
   :group 'promptls)
 

@@ -196,7 +196,7 @@ class LanguageModelSettings(Struct, frozen=True, rename="camel", forbid_unknown_
         Meta(
             ge=0.1,
             le=120,
-            description="Total timeout in seconds for choosing code, including the retry; then the ranking chooses.",
+            description="Total timeout in seconds for choosing code; then the ranking chooses.",
         ),
     ] = 8.0
     proxy: Annotated[

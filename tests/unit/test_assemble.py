@@ -139,11 +139,6 @@ def test_every_variant_marks_context_as_data_and_names_the_boundary(variant: str
     assert text.endswith(f"\n\n# Question\n{QUESTION}")
 
 
-def test_variants_have_different_instructions() -> None:
-    first_lines = {prompt(variant=variant).prompt.split("\n")[0] for variant in VARIANTS}
-    assert len(first_lines) == 4
-
-
 def test_frame_is_small() -> None:
     cost = frame_tokens("", "baseline", "text", counter("chars4"))
     assert cost <= 150
@@ -219,23 +214,6 @@ def test_section_tokens_add_up() -> None:
             assert min(done.section_tokens.values()) > 0
 
 
-class Coarse:
-    """A counter of one token per 500 characters, which rounds up a lot."""
-
-    name, exact = "coarse", False
-
-    def count(self, text: str) -> int:
-        return -(-len(text) // 500)
-
-
-def test_section_tokens_add_up_with_a_coarse_counter() -> None:
-    using = Renderer(Coarse(), lambda path: path)
-    done = assemble(QUESTION, packed(using, (item(NOTES), NOTES)), budget=9, renderer=using, sections=SECTIONS)
-    assert len(done.section_tokens) == 7
-    assert sum(done.section_tokens.values()) == done.tokens_used < 6
-    assert min(done.section_tokens.values()) == 0
-
-
 # ---------------------------------------------------------------- without code
 
 
@@ -256,14 +234,6 @@ def test_prompt_without_code_gives_the_reason(parts: PackResult, options: dict[s
     assert re.search(rf"\n\n# Context\n(No code[^\n]*)?{re.escape(sentence)}\n\n# Question\nHello$", done.prompt)
     assert "Boundary" not in done.prompt
     assert done.items == ()
-
-
-def test_budget_too_small_for_code_is_given_as_the_reason() -> None:
-    using = renderer()
-    parts = packed(using, (item(GREET), GREET), budget=0)
-    done = assemble("Hello", parts, budget=160, renderer=using)
-    assert "the budget of 160 tokens leaves no room for it" in done.prompt
-    assert [o.reason for o in done.omitted] == ["over the budget"]
 
 
 # ---------------------------------------------------------------- the budget
@@ -335,17 +305,6 @@ def test_dropped_sections_are_a_warning() -> None:
     )
     assert {o.reason for o in done.omitted} == {"over the budget in the final count"}
     assert {o.item.path for o in done.omitted} == {NOTES.entry.path, GREET.entry.path}
-
-
-def test_item_is_trimmed_before_it_is_dropped() -> None:
-    using = renderer()
-    file = text_file("".join(f"line {n}\n" for n in range(100)), "long.txt")
-    parts = packed(using, (item(file), file))
-    full = assemble("m", parts, budget=1000, renderer=using)
-    done = assemble("m", parts, budget=full.tokens_used - 50, renderer=using)
-    assert full.tokens_used - 75 <= done.tokens_used <= full.tokens_used - 50
-    assert done.items[0].rendered.form == "partial"
-    assert done.omitted == ()
 
 
 STEPS = "".join(f"    value = step_{n}(value)\n" for n in range(8))
@@ -437,13 +396,6 @@ def test_prompts_with_one_key_share_everything_before_the_question() -> None:
         for question, sections in (("why?", []), ("how?", [advice]))
     )
     assert one.split("\n\n# Question\n")[0] == two.split("\n\n# Instructions\n")[0]
-
-
-def test_boundary_differs_between_keys() -> None:
-    using = renderer()
-    parts = packed(using, (item(NOTES), NOTES))
-    made = [assemble("m", parts, budget=500, renderer=using, boundary_key=key).prompt for key in (b"1", b"2")]
-    assert _boundary(made[0]) != _boundary(made[1])
 
 
 def test_file_that_quotes_a_prompt_gets_another_boundary() -> None:

@@ -25,20 +25,14 @@ def assistant(text: str) -> Message:
     return Message("assistant", text)
 
 
-def selected(*turns: Message, budget: int = 10_000, **current: str) -> SelectedTurns:
-    return select_turns(turns, budget, CHARS4, {name.replace("_", "/") + ".py": text for name, text in current.items()})
+def selected(*turns: Message, budget: int = 10_000) -> SelectedTurns:
+    return select_turns(turns, budget, CHARS4)
 
 
 # ---------------------------------------------------------------- budget
 
 
 FIVE = [t for n in range(5) for t in (user(f"question {n} " + "q" * 100), assistant(f"answer {n} " + "a" * 200))]
-
-
-def test_all_turns_are_kept_if_they_fit() -> None:
-    done = selected(*FIVE)
-    assert (done.turns, done.dropped_count, done.removed_copies, done.truncated) == (tuple(FIVE), 0, 0, False)
-    assert 0 < done.tokens < 1000
 
 
 def test_oldest_exchanges_are_dropped_first() -> None:
@@ -88,21 +82,6 @@ def test_newest_exchange_is_truncated_in_the_middle() -> None:
     assert lines[:at] == [f"line {n}" for n in range(at)]
     assert lines[-1] == "line 999"
     assert at > len(lines) - at - 1 > 0
-
-
-def test_long_paragraph_is_truncated_between_words() -> None:
-    done = selected(user("word " * 3000), budget=150)
-    [turn] = done.turns
-    head, marker, tail = turn.content.split("\n")
-    assert marker == f"… {3000 - len((head + ' ' + tail).split())} words left out …"
-    assert set((head + " " + tail).split()) == {"word"}
-    assert 100 < done.tokens <= 150
-
-
-@pytest.mark.parametrize(("text", "budget"), [("word " * 3000, 50), ("x" * 10_000, 200), ("word " * 3000, -5)])
-def test_turn_that_cannot_be_truncated_is_dropped(text: str, budget: int) -> None:
-    done = selected(user(text), assistant("y"), budget=budget)
-    assert (done.turns, done.dropped_count, done.tokens, done.truncated) == ((), 2, 0, False)
 
 
 # ---------------------------------------------------------------- copies of files
@@ -174,45 +153,6 @@ def test_many_opening_tags_without_a_closing_tag() -> None:
     text = "\n".join(f'<context-{n:012x} path="a.py">' for n in range(20_000))
     [turn] = selected(user(text), budget=10**7).turns
     assert turn.content == text
-
-
-NEW = CODE.replace("argument + 3", "argument * 3").replace("argument + 4", "argument * 4")
-MARK = "[an earlier copy of src/a.py stood here]"
-
-
-@pytest.mark.parametrize(
-    "tag", ["py:src/a.py", "py src/a.py", 'python title="src/a.py"', "python path=./src/a.py:1-20", "src/a.py", "py:src/a.py:3"]
-)  # fmt: skip
-@pytest.mark.parametrize("fence", ["```", "~~~~"])
-def test_outdated_copy_in_a_question_is_replaced_by_its_path(tag: str, fence: str) -> None:
-    text = f"Before\n{fence}{tag}\n{CODE}{fence}\nafter"
-    done = selected(user(text), src_a=NEW)
-    assert done.turns[0].content == f"Before\n{MARK}\nafter"
-    assert done.removed_copies == 1
-
-
-@pytest.mark.parametrize(
-    ("turn", "current"),
-    [
-        (user(f"```py:src/b.py\n{CODE}```"), NEW),  # another file
-        (user(f"```py\n{CODE}```"), NEW),  # no file
-        (user(f"```py:src/a.py\n{CODE}"), NEW),  # never closed
-        (user("```py:src/a.py\n" + "\n".join(CODE.split("\n")[:7]) + "\n```"), CODE),  # too short to be sure
-        (user(f"```py:src/a.py\n{CODE}```"), "class Other:\n    pass\n"),  # something else altogether
-        (user("```py:src/a.py\n" + CODE.replace("argument +", "1 +") + "```"), CODE),  # half of it is new
-        (assistant(f"```py:src/a.py\n{NEW}```"), CODE),  # a proposal
-        (assistant("```py:src/a.py\n" + "x = 1\n" * 9 + "```"), "x = 1\n"),  # one line of the file, many times
-    ],
-)
-def test_code_that_may_not_be_a_copy_stays(turn: Message, current: str) -> None:
-    done = selected(turn, src_a=current)
-    assert done.turns == (turn,)
-    assert done.removed_copies == 0
-
-
-def test_current_copy_in_an_answer_is_replaced() -> None:
-    done = selected(assistant(f"Done:\n```py:src/a.py\n{NEW}```\n"), src_a=NEW)
-    assert done.turns[0].content == f"Done:\n{MARK}\n"
 
 
 def test_invisible_characters_are_escaped() -> None:

@@ -101,11 +101,6 @@ def test_connection_is_reused() -> None:
         assert len(ports) == 3 and len(set(ports)) == 1
 
 
-def test_answer_in_parts() -> None:
-    with serving(say([{"type": "text", "text": "ye"}, {"type": "text", "text": "s"}])) as (_, endpoint):
-        assert ask(endpoint) == "yes"
-
-
 @pytest.mark.parametrize("action", [hang, drip])
 def test_time_out_applies_to_the_whole_exchange(action: Action) -> None:
     with serving(action, timeout_s=0.4) as (server, endpoint):
@@ -133,47 +128,11 @@ def test_close_cancels_running_requests() -> None:
         assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize(
-    "first",
-    [
-        refuse(429, "slow down", {"Retry-After": "0.1"}),
-        refuse(429, "slow down", {"Retry-After": "soon"}),
-        refuse(500, "sorry"),
-        refuse(503),
-        break_off,
-        slam,
-    ],
-)
-def test_temporary_failure_is_retried(first: Action) -> None:
-    with serving(first, say("yes")) as (server, endpoint):
-        assert ask(endpoint) == "yes"
-        assert len(server.requests) == 2
-        assert server.requests[0].body == server.requests[1].body
-
-
-@pytest.mark.parametrize(
-    ("action", "sentence"),
-    [
-        (refuse(429, "slow\ndown."), "URL answered with status 429: slow down, twice"),
-        (refuse(500), "URL answered with status 500, twice"),
-        (refuse(502, "x" * 1000), f"URL answered with status 502: {'x' * 200}, twice"),
-        (break_off, "the connection to URL failed (RemoteProtocolError), twice"),
-        (slam, "the connection to URL failed (RemoteProtocolError), twice"),
-    ],
-)
-def test_only_one_retry(action: Action, sentence: str) -> None:
-    with serving(action) as (server, endpoint):
+def test_requested_delay_is_reported() -> None:
+    with serving(refuse(429, "slow\ndown.", {"Retry-After": "60"})) as (server, endpoint):
         failed = failure(endpoint)
-        assert str(failed) == sentence.replace("URL", endpoint.url)
-        assert not failed.permanent
-        assert len(server.requests) == 2
-
-
-def test_requested_delay_past_the_deadline_is_reported() -> None:
-    with serving(refuse(429, "slow down", {"Retry-After": "60"}), timeout_s=30) as (server, endpoint):
-        failed = failure(endpoint)
-        assert str(failed) == f"{endpoint.url} answered with status 429: slow down and requests a delay of 60 s"
-        assert failed.retry_after_s == 60
+        assert str(failed) == f"{endpoint.url} answered with status 429: slow down"
+        assert (failed.retry_after_s, failed.permanent) == (60, False)
         assert len(server.requests) == 1
 
 
@@ -184,6 +143,10 @@ def test_requested_delay_past_the_deadline_is_reported() -> None:
         (refuse(404, "no model m1"), "answered with status 404: no model m1", True),
         (refuse(401, "x" * 190 + KEY), f"answered with status 401: {'x' * 190}…", True),
         (refuse(400, "bad"), "answered with status 400: bad", False),
+        (refuse(429, "", {"Retry-After": "soon"}), "answered with status 429", False),
+        (refuse(502, "x" * 1000), f"answered with status 502: {'x' * 200}", False),
+        (break_off, "failed (RemoteProtocolError)", False),
+        (slam, "failed (RemoteProtocolError)", False),
         (raw(completion("yes"), "application/json", {"Content-Encoding": "gzip"}), "answered with an unsupported encoding", False),
         (refuse(400, "bad\u202e"), "answered with status 400: bad⟦U+202E⟧", False),
         (refuse(302, "", {"Location": "http://127.0.0.1:9/v1"}), "redirects to another address; redirects are not followed", True),
@@ -192,10 +155,7 @@ def test_requested_delay_past_the_deadline_is_reported() -> None:
         (raw(b"<html></html>", "text/html"), "did not answer with a chat completion", False),
         (raw(b"[" * 100_000), "did not answer with a chat completion", False),
         (raw(b""), "did not answer with a chat completion", False),
-        (raw(b'{"choices": []}'), "did not answer with a chat completion", False),
         (raw(b'{"choices": [{"message": "yes"}]}'), "did not answer with a chat completion", False),
-        (raw(b"[1]"), "did not answer with a chat completion", False),
-        (raw(b"null"), "did not answer with a chat completion", False),
         (say(None), "answered without text", False),
         (say(" \n"), "answered without text", False),
         (raw(completion("x" * MAX_BODY_BYTES)), "answered with more than 256 KB", False),
@@ -203,10 +163,13 @@ def test_requested_delay_past_the_deadline_is_reported() -> None:
         (flood(400), "answered with status 400", False),
     ],
 )  # fmt: skip
-def test_invalid_answer_is_not_retried(action: Action, sentence: str, lasting: bool) -> None:
+def test_failure_is_reported(action: Action, sentence: str, lasting: bool) -> None:
     with serving(action) as (server, endpoint):
         failed = failure(endpoint)
-        assert (str(failed), failed.permanent) == (f"{endpoint.url} {sentence}", lasting)
+        assert (str(failed).removeprefix("the connection to "), failed.permanent) == (
+            f"{endpoint.url} {sentence}",
+            lasting,
+        )
         assert len(server.requests) == 1
 
 
@@ -221,7 +184,7 @@ def test_refused_connection() -> None:
         taken.bind(("127.0.0.1", 0))  # bound, but not listening: connections are refused
         endpoint = Endpoint(f"http://127.0.0.1:{taken.getsockname()[1]}/v1", "m1", KEY, 20)
         try:
-            assert str(failure(endpoint)) == f"the connection to {endpoint.url} failed (ConnectError), twice"
+            assert str(failure(endpoint)) == f"the connection to {endpoint.url} failed (ConnectError)"
         finally:
             endpoint.close()
 

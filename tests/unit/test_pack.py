@@ -64,14 +64,6 @@ def cost(*choices: PackingCandidate) -> int:
 # ---------------------------------------------------------------- implicit
 
 
-def test_items_that_fit_are_packed_in_full() -> None:
-    candidates = implicit_candidates((A, "f1"), (B, "f0"))
-    packed = pack([], candidates, cost(*candidates))
-    assert packed_lines(packed) == ["full a.py:12-21", "full b.py:1-10"]
-    assert packed.omitted == ()
-    assert packed.tokens == cost(*candidates)
-
-
 def test_no_candidates_and_no_budget() -> None:
     assert pack([], [], 1000) == PackResult()
     packed = pack([], implicit_candidates((A, "f0")), 0)
@@ -150,14 +142,6 @@ def test_budget_can_be_split_between_explicit_and_implicit() -> None:
     )  # not above it: shared
 
 
-def test_large_item_is_partial_and_the_rest_is_filled() -> None:
-    candidates = implicit_candidates((BIG, "f0"), (BIG, 0, 0), (A, "f1"))
-    packed = pack([], candidates, 1500)
-    assert 1500 * 0.95 <= packed.tokens <= 1500
-    assert packed_lines(packed)[1] == "full a.py:12-21"
-    assert packed.items[0].rendered.form == "partial"
-
-
 def test_one_item_does_not_take_the_whole_budget() -> None:
     big = functions(1, 100, "big.py")
     candidates = implicit_candidates((big, "f0"), (A, "f0"), (B, "f0"))
@@ -207,22 +191,11 @@ def test_items_of_one_file_are_merged_in_file_order() -> None:
     ]
 
 
-def test_items_with_only_blank_lines_between_are_merged() -> None:
-    spaced = text_file("a = 1\n\n\nb = 2\n\nc = 3\n", "s.txt")
-    packed = pack([], implicit_candidates((spaced, 1, 1), (spaced, 4, 4)), 1000)
-    assert packed_lines(packed) == ["full s.txt:1-4"]
-
-
 def test_overlap_that_cannot_be_merged_is_removed() -> None:
     selection = explicit_candidates((A, 3, 5))
     packed = pack(selection, implicit_candidates((A, "f0")), 1000)
     assert packed_lines(packed) == ["full a.py:3-5", "partial a.py:1-2, 6-10"]
     assert packed.items[1].rendered.body.split("\n")[2] == "… 3 more lines (3-5)"
-
-
-def test_lines_of_an_explicit_item_are_not_in_the_fence_of_implicit_items() -> None:
-    packed = pack(explicit_candidates((A, 6, 6)), implicit_candidates((A, 1, 4), (A, 3, 9)), 1000)
-    assert packed_lines(packed) == ["full a.py:6", "partial a.py:1-5, 7-9"]
 
 
 def test_items_are_not_merged_if_lines_would_be_lost() -> None:
@@ -311,18 +284,6 @@ METHODS = {
         "    const THREE: i32 = 3;\n\n    fn total(&self) -> i32 {\n        1\n    }\n}\n",
         "Cart.total",
         "impl Total for Cart {",
-    ),
-    "A.java": (
-        "package shop;\n\npublic class A extends B {\n    int one = 1;\n    int two = 2;\n    int three = 3;\n\n"
-        "    int total() {\n        return one;\n    }\n}\n",
-        "A.total",
-        "public class A extends B {",
-    ),
-    "a.ts": (
-        "export namespace shop {\n  const one = 1;\n  const two = 2;\n  const three = 3;\n  export function total() {\n"
-        "    return 1;\n  }\n}\n",
-        "shop.total",
-        "export namespace shop {",
     ),
 }
 
@@ -509,14 +470,6 @@ def test_explicit_files_share_the_budget() -> None:
     assert by_path["huge.py"].tokens > 0.97 * (2000 - by_path["small.py"].tokens - by_path["large.py"].tokens)
 
 
-def test_equal_files_get_equal_shares() -> None:
-    files = [functions(20, 10, f"{name}.py") for name in "abcd"]
-    packed = pack(explicit_candidates(*((file, 0, 0) for file in files)), [], 3600)
-    tokens = [k.rendered.tokens for k in packed.items]
-    assert len(tokens) == 4
-    assert max(tokens) <= 1.3 * min(tokens)
-
-
 def test_every_mention_has_a_reference_line_in_a_tiny_budget() -> None:
     files = [functions(20, 10, f"{name}.py") for name in "abcd"]
     explicit = explicit_candidates(*((file, 0, 0) for file in files))
@@ -527,29 +480,12 @@ def test_every_mention_has_a_reference_line_in_a_tiny_budget() -> None:
     assert omitted_reasons(pack(explicit, [], lines - 1)) == [("d.py:1-219", "over the budget")]
 
 
-def test_reference_lines_are_reserved_for_later_mentions() -> None:
-    near, far = functions(20, 10, "n.py"), functions(20, 10, "a/path/that/takes/many/more/tokens/than/the/other/far.py")
-    explicit = explicit_candidates((near, 0, 0), (far, 0, 0))
-    lines = sum(c.forms.reference("asked for, does not fit").tokens for c in explicit)
-    for more in range(12):
-        packed = pack(explicit, [], lines + more)
-        assert [k.rendered.item.path for k in packed.items] == [near.entry.path, far.entry.path]
-
-
 def test_item_mentioned_twice_is_shown_once() -> None:
     folder = Item("/w/src", Span(0, 0), "folder", Origin.MENTION, 1.0)
     twice = [PackingCandidate(item_forms(folder, [A, B], USING)), PackingCandidate(item_forms(folder, [A, B], USING))]
     packed = pack([*explicit_candidates((A, 0, 0), (A, "f1"), (A, 0, 0)), *twice], [], 2000)
     assert [(k.rendered.form, len(k.sources)) for k in packed.items] == [("full", 3), ("outline", 2)]
     assert packed.omitted == ()
-
-
-def test_range_of_a_file_that_does_not_fit_is_shown() -> None:
-    explicit = explicit_candidates((BIG, 0, 0), (BIG, 300, 310))
-    packed = pack(explicit, [], 400)
-    assert "full big.py:300-310" in packed_lines(packed)
-    assert len(packed.items) == 2
-    assert packed.tokens <= 400
 
 
 def test_item_without_forms_is_a_reference() -> None:

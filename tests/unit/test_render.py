@@ -71,13 +71,6 @@ def test_full_definition_has_decorators_and_comment() -> None:
     assert block.body.startswith("# What a customer\n")
 
 
-def test_full_lines_are_verbatim() -> None:
-    block = forms_of(item(CART, 3, 4), CART).full()
-    assert block is not None
-    assert (block.body, block.spans) == ("import money\nfrom shop import tax", (Span(2, 4),))
-    assert "self.count\t+= 1" in body(forms_of(item(CART), CART).full())
-
-
 def test_line_numbers() -> None:
     file = text_file("def f(x):\n    a = 1\n\n    return a\n")
     numbered = forms_of(symbol_item(file, "f"), file, renderer(line_numbers=True))
@@ -123,15 +116,6 @@ def test_spans_are_clamped_to_the_file(first: int, last: int, spans: tuple[Span,
     assert rendered.reference().body.startswith("x.txt")
 
 
-def test_forms_have_the_clamped_span() -> None:
-    everything = Item(CART.entry.path, Span(0, 1 << 30), "file", Origin.ACTIVE, 1.0)
-    rendered = forms_of(everything, CART)
-    for block in (rendered.full(), rendered.outline(), rendered.reference(), rendered.partial(60)):
-        assert block is not None
-        assert block.item.span == Span(0, len(CART.lines))
-    assert rendered.item is everything
-
-
 def test_empty_file_has_an_empty_full_form() -> None:
     empty = text_file("", "empty.txt")
     for span in (Span(0, 0), Span(0, 1)):
@@ -144,20 +128,6 @@ def test_empty_file_has_an_empty_full_form() -> None:
         )
     assert forms_of(item(empty), empty).outline() is None
     assert forms_of(item(empty), empty).signature() is None
-
-
-def test_windows_line_ends() -> None:
-    crlf = text_file("a = 1\r\n\r\nb = 2\r\n", "x.py")
-    assert body(forms_of(item(crlf), crlf).full()) == "a = 1\n\nb = 2"
-
-
-def test_file_without_an_outline_has_no_outline_form() -> None:
-    raw = FileText(FileEntry("/w/notes", "/w", "notes"), "a\n\nb\n", ("a", "", "b"))
-    rendered = forms_of(item(raw), raw)
-    assert body(rendered.full()) == "a\n\nb"
-    assert rendered.outline() is None
-    assert rendered.signature() is None
-    assert rendered.reference().body == "notes - symbol"
 
 
 def test_invisible_characters_and_secrets_are_sanitized() -> None:
@@ -275,11 +245,6 @@ def test_short_outline_keeps_outermost_definitions() -> None:
     ]
 
 
-def test_class_outline_starts_with_the_class() -> None:
-    lines = body(forms_of(symbol_item(CART, "Cart"), CART).outline()).split("\n")
-    assert [line.split("  ")[-1].split("(")[0] for line in lines] == ["class Cart", "def add", "def total"]
-
-
 def test_folder_outline_lists_its_files() -> None:
     readme = text_file("# Shop\n", "shop/READ\nME.md")
     folder = Item("/w/shop", Span(0, 0), "folder", Origin.MENTION, 1.0)
@@ -295,38 +260,6 @@ def test_folder_outline_lists_its_files() -> None:
 
 
 # ---------------------------------------------------------------- partial
-
-
-def test_partial_form_names_omitted_lines() -> None:
-    text = (
-        "def f(x):\n    a = 1\n\n    if x:\n        b = [\n            2,\n        ]\n\n        c = 3\n    return a\n"
-    )
-    file = text_file(text)
-    rendered = forms_of(symbol_item(file, "f"), file)
-    seen = []
-    for room in range(60):
-        block = rendered.partial(room)
-        assert block is None or block.tokens <= room
-        if block and block.body not in seen:
-            seen.append(block.body)
-    assert seen[0] == "def f(x):\n    a = 1\n… 8 more lines (3-10)"
-    assert (
-        seen[1] == "def f(x):\n    a = 1\n\n    if x:\n        b = [\n            2,\n        ]\n… 3 more lines (8-10)"
-    )
-    assert seen[-1] == text.removesuffix("\n")
-
-
-def test_partial_form_ends_before_the_outermost_statement() -> None:
-    text = "def f(x):\n" + "    if x:\n        g(\n            x,\n        )\n    h(x)\n" * 20
-    file = text_file(text)
-    rendered = forms_of(symbol_item(file, "f"), file)
-    for room in range(60, 300, 7):
-        block = rendered.partial(room)
-        assert block is not None
-        assert block.tokens <= room
-        end = block.spans[0].end
-        assert file.lines[end] in ("    if x:", "    h(x)")
-        assert block.body.endswith(f"\n… {101 - end} more lines ({end + 1}-101)")
 
 
 @pytest.mark.parametrize(
@@ -483,22 +416,3 @@ def test_tokens_include_fence_and_separator(name: str, citations: bool) -> None:
         assert block is not None
         text = render_element(block, label, SPECIMEN, "P10" if citations else "")
         assert block.tokens == counter(name).count(text + SEPARATOR)
-
-
-def test_forms_are_rendered_once_and_lazily() -> None:
-    class Counting:
-        name, exact, texts = "counting", False, 0
-
-        def count(self, text: str) -> int:
-            Counting.texts += 1
-            return len(text)
-
-    from promptls.prompt.rendering.renderer import Renderer
-
-    rendered = forms_of(symbol_item(CART, "Cart"), CART, Renderer(Counting(), label))
-    assert Counting.texts == 0
-    assert rendered.full() is rendered.full()
-    assert Counting.texts == 1
-    assert rendered.signature() is rendered.signature()
-    assert rendered.outline() is rendered.outline()
-    assert Counting.texts == 3

@@ -15,45 +15,21 @@ from promptls.settings import config_file
 @pytest.mark.parametrize(
     ("model", "tokens"),
     [
-        ("qwen2.5-coder", 4000),
         ("qwen2.5-coder:3b", 3000),
         ("qwen2.5-coder:7b", 4000),
         ("llama3.2", 3000),
-        ("codellama", 4000),
         ("llama-3.3-70b", 20000),
-        ("llama-4-scout", 20000),
         ("gpt-4", 6000),
-        ("gpt-4-0613", 6000),
         ("gpt-4-turbo", 20000),
-        ("gpt-4o", 20000),
-        ("gpt-3.5-turbo", 4000),
-        ("claude-3-opus", 50000),
-        ("claude-3-sonnet", 50000),
-        ("claude-3-haiku", 20000),
         ("GPT-4o", 20000),
-        ("gpt-4o-mini", 16000),
-        ("gpt-4.1-2025-04-14", 50000),
-        ("openai/gpt-5-mini", 40000),
-        ("claude-3-5-sonnet-20241022", 50000),
         ("anthropic/claude-sonnet-4.5", 60000),
         ("us.anthropic.claude-opus-4-20250514-v1:0", 60000),
         ("openrouter/meta-llama/Llama-3.3-70B-Instruct", 20000),
-        ("gemini-2.5-pro", 60000),
-        ("o3-mini-high", 30000),
-        ("deepseek-r1:14b", 20000),
-        ("models/gemini-3-pro-preview", 60000),
         ("openrouter/x-ai/grok-4:free", 60000),
         ("claude-sonnet-4@20250514", 60000),
-        ("claude-3-7-sonnet-latest", 50000),
         ("ollama:qwen3:4b", 6000),
-        ("amazon.nova-pro-v1:0", 40000),
         ("meta.llama3-3-70b-instruct-v1:0", 20000),
         ("moonshotai/Kimi-K2-Instruct", 40000),
-        ("z-ai/glm-4.6", 40000),
-        ("minimax/MiniMax-M2", 50000),
-        ("cohere/command-a-03-2025", 30000),
-        ("ibm/granite-4.0-h-small", 16000),
-        ("nvidia/nemotron-3-nano", 30000),
         ("phi:latest", 4000),
     ],
 )
@@ -68,28 +44,11 @@ def test_unknown_model_has_the_default_budget_and_a_warning(model: str) -> None:
     assert warning == f'the model "{model}" is not in the model table; using a budget of 8000 tokens'
 
 
-def test_model_table_is_lower_case_and_positive() -> None:
-    default, table = models()
-    assert default > 0
-    assert all(name == name.lower() and 1000 <= tokens <= 100_000 for name, tokens in table.items())
-
-
 def test_warning_names_similar_models() -> None:
     tokens, warning = budget_for("claud-sonnet")
     assert tokens == 8000
     assert warning is not None
     assert warning.endswith("8000 tokens (similar: claude-3-sonnet, claude-sonnet-4, claude-sonnet-5)")
-
-
-FAMILIES = (
-    "gpt-5 o3 claude-opus-4 gemini-2.5-pro gemma-3 llama-4-scout qwen3-coder deepseek-v3 mistral-large codestral grok-4 "
-    "kimi-k2 glm-4.6 phi-4 starcoder2 smollm3 command-a granite-4 nemotron minimax-m2 nova-pro jamba yi-coder olmo2"
-)
-
-
-@pytest.mark.parametrize("family", FAMILIES.split())
-def test_table_has_current_model_families(family: str) -> None:
-    assert budget_for(family)[1] is None
 
 
 @pytest.mark.parametrize(
@@ -154,9 +113,3 @@ def test_user_table_with_an_error_is_not_used(content: str, message: str, tmp_pa
 def test_missing_user_table_is_accepted(tmp_path: Path) -> None:
     assert model_table(tmp_path / "models.toml") == model_table()
     assert user_models() == config_file().parent / "models.toml"
-
-
-def test_binary_user_table_is_a_problem(tmp_path: Path) -> None:
-    path = tmp_path / "models.toml"
-    path.write_bytes(b"\xff\xfe")
-    assert "is not used" in model_table(path).problems[0].message

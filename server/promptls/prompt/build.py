@@ -10,7 +10,7 @@ checked between stages.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from functools import partial
 
@@ -25,7 +25,7 @@ from promptls.model import Item, MentionOutcome, Span
 from promptls.prompt.assemble import AssembledPrompt, BudgetTooSmall, assemble, frame_tokens
 from promptls.prompt.context import explicit, implicit, team_context
 from promptls.prompt.context.gather import MIN_MAP_TOKENS, Gathered, gather
-from promptls.prompt.context.history import SelectedTurns, redact_turns, select_turns
+from promptls.prompt.context.history import redact_turns, select_turns
 from promptls.prompt.context.implicit import Candidates
 from promptls.prompt.context.query_understanding import understand_query
 from promptls.prompt.context.selection import SelectionReport
@@ -169,7 +169,8 @@ def build(
         )
         history, history_warnings = redact_turns(() if "history" in mentioned_kinds else options.history)
         left = options.budget - frame.tokens(())
-        turns = _select_turns(history, int(HISTORY_SHARE * max(0, left)), {}, options)
+        max_history = int(HISTORY_SHARE * max(0, left))
+        turns = select_turns(history, max_history, options.counter, options.profile.hooks.quotes_history)
         if turns.turns:
             left = options.budget - frame.tokens(turns.turns)
         count.append(len(frame.sections))
@@ -184,9 +185,6 @@ def build(
         pack_local = _packing(explicit_candidates, implicit_candidates, options.profile)
         first_rank = len(explicit_candidates) + len(implicit_candidates)
         packed = team_context.pack_with_team(pack_local, team, left - reserve, first_rank, renderer)
-        if history:  # copies of the shown code can be recognized now; without them, more turns may fit
-            lighter = _select_turns(history, turns.tokens, _shown_text(packed, renderer), options)
-            turns = lighter if lighter.removed_copies > turns.removed_copies else turns
         count.append(len(packed.items))
     token.check()
 
@@ -294,12 +292,6 @@ def _sections(
     return replace(sections, sections=(*sections.sections, *task))
 
 
-def _select_turns(
-    history: Sequence[Message], max_tokens: int, shown: Mapping[str, str], options: PromptOptions
-) -> SelectedTurns:
-    return select_turns(history, max_tokens, options.counter, shown, options.profile.hooks.quotes_history)
-
-
 def _renderer(options: PromptOptions, context: ResolveContext) -> Renderer:
     return Renderer(
         options.counter,
@@ -352,16 +344,6 @@ def _nothing_relevant(candidates: Candidates, options: PromptOptions) -> str:
         "No code from the workspace is included: none is likely to belong to the question "
         f"(probability at most {best:.2g})."
     )
-
-
-def _shown_text(packed: PackResult, renderer: Renderer) -> dict[str, str]:
-    """Return the text that the prompt shows of each file, by the label of the file."""
-    bodies: dict[str, list[str]] = {}
-    for packed_block in packed.items:
-        block = packed_block.rendered
-        if block.spans:
-            bodies.setdefault(renderer.label(block.item.path), []).append(block.body)
-    return {label: "\n".join(parts) for label, parts in bodies.items()}
 
 
 def _not_shown(dropped: Sequence[DroppedItem], packed: PackResult) -> list[DroppedItem]:

@@ -185,11 +185,7 @@ def resolve_recipe(
             raise InvalidOption("arguments: not allowed without a recipe; set 'recipe' too.", "arguments")
         return RecipeOptions()
     recipe = recipes.find_recipe(available(), name)
-    if isinstance(recipe, recipes.InvalidRecipeCall):
-        raise InvalidOption(recipe.message, recipe.field, recipe.valid)
     text = recipes.render_recipe(recipe, dict(arguments), _template_values(mentions, context))
-    if isinstance(text, recipes.InvalidRecipeCall):
-        raise InvalidOption(text.message, text.field, text.valid)
     warning = f"The recipe {recipe.name!r} comes from this workspace ({recipe.source})."
     has_context = bool(mentions) or context.client.selection is not None
     return RecipeOptions(

@@ -52,7 +52,7 @@
 ---@field model? string Name of the model at the endpoint. User settings only. Default: ""
 ---@field key? string API key; prefer the environment variable. User settings only. Default: ""
 ---@field keyEnv? string Name of the environment variable with the API key. User settings only. Default: "PROMPTLS_API_KEY"
----@field timeoutS? number Total timeout in seconds for choosing code, including the retry; then the ranking chooses. User settings only. Default: 8.0
+---@field timeoutS? number Total timeout in seconds for choosing code; then the ranking chooses. User settings only. Default: 8.0
 ---@field proxy? string Proxy URL for the endpoint; proxy variables of the environment are ignored. User settings only. Default: ""
 ---@field sendCode? boolean Include code that is part of the question. User settings only. Default: false
 

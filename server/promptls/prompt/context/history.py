@@ -2,8 +2,7 @@
 
 Turns are selected newest first, a question together with its answers.  A copy of a file in an earlier turn is outdated
 after the next edit, and a model may trust it more than the current text.  Items of earlier prompts are therefore
-replaced by a line that names them.  So are code blocks tagged with a path, if they clearly are copies of the shown
-text.  Pure functions.
+replaced by a line that names them.  Pure functions.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import html
 import re
 from bisect import bisect_left
 from collections import Counter as Multiset
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 from msgspec import Struct
@@ -23,11 +22,6 @@ from promptls.prompt.rendering.renderer import SEPARATOR
 from promptls.prompt.rendering.spans import largest_fitting
 from promptls.prompt.sanitize import escape_invisible, redact
 from promptls.prompt.tokens import Counter, fair_limit
-
-MIN_COPY_LINES = 8
-"""Minimum number of lines that a tagged code block has in common with the shown text of its file to be a copy."""
-MIN_COPY_SHARE = 0.8
-"""Minimum share of these lines in a code block; in an answer all, because different lines are a proposal."""
 
 MIN_TURN_TOKENS = 60
 """Minimum tokens of a truncated turn; less is not worth showing."""
@@ -54,9 +48,7 @@ def redact_turns(turns: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[s
     return tuple(Message(role, text) for role, text, _ in redacted), warnings
 
 
-def select_turns(
-    history: Sequence[Message], budget: int, counter: Counter, current: Mapping[str, str], quoted: bool = False
-) -> SelectedTurns:
+def select_turns(history: Sequence[Message], budget: int, counter: Counter, quoted: bool = False) -> SelectedTurns:
     """Select the newest turns that cost at most `budget` tokens.
 
     A question is kept together with its answers.  Selection ends at the first exchange that does not fit; if it is the
@@ -66,7 +58,6 @@ def select_turns(
         history: earlier turns, oldest first.
         budget: in tokens.
         counter: the token counter of the prompt.
-        current: the text that the prompt shows of each file, by the label of the file.
         quoted: whether the layout shows turns as Markdown quotations, which cost more than fences.
     """
     selected: list[Message] = []
@@ -74,7 +65,9 @@ def select_turns(
     cost = _TurnCost(counter, quoted)
     exchanges = _exchanges([turn for turn in history if turn.content.strip()])
     while exchanges and not truncated:
-        exchange, copies = _without_file_copies(exchanges[-1], current)
+        cleaned = [(turn.role, *_remove_elements(turn.content)) for turn in exchanges[-1]]
+        copies = sum(count for _, _, count in cleaned)
+        exchange = tuple(Message(role, text) for role, text, _ in cleaned if text.strip())
         if sum(cost(turn) for turn in exchange) > left:
             exchange = () if selected else _truncate_exchange(exchange, left, cost)
             if not exchange:
@@ -85,18 +78,6 @@ def select_turns(
         selected = [*exchange, *selected]
         left -= sum(cost(turn) for turn in exchange)
     return SelectedTurns(tuple(selected), sum(map(len, exchanges)), budget - left, removed_copies, truncated)
-
-
-def _without_file_copies(exchange: Sequence[Message], current: Mapping[str, str]) -> tuple[tuple[Message, ...], int]:
-    """Return the turns without copies of files, and the number of copies; empty turns are left out."""
-    cleaned: list[Message] = []
-    removed_copies = 0
-    for turn in exchange:
-        content, copies = _remove_copies(turn, current)
-        removed_copies += copies
-        if content.strip():
-            cleaned.append(Message(turn.role, content))
-    return tuple(cleaned), removed_copies
 
 
 def _exchanges(turns: Sequence[Message]) -> list[tuple[Message, ...]]:
@@ -140,46 +121,22 @@ def _truncate_exchange(exchange: Sequence[Message], max_tokens: int, cost: _Turn
 def _truncate(turn: Message, max_tokens: int, cost: _TurnCost) -> Message | None:
     """Return the start and the end of a turn (two thirds and one third), with a mark of the omission between them."""
     lines = turn.content.split("\n")
-    return _truncate_parts(turn, lines, "\n", "lines", max_tokens, cost) or _truncate_parts(
-        turn, re.findall(r"\S+\s*|\s+", turn.content), "", "words", max_tokens, cost
-    )
-
-
-def _truncate_parts(
-    turn: Message, parts: Sequence[str], separator: str, unit: str, max_tokens: int, cost: _TurnCost
-) -> Message | None:
-    sizes = [0, *accumulate(len(part) + len(separator) for part in parts)]
+    sizes = [0, *accumulate(len(line) + 1 for line in lines)]
 
     def shortened(count: int) -> Message | None:
         head = -(-2 * count // 3)
-        tail = len(parts) - (count - head)
+        tail = len(lines) - (count - head)
         if sizes[head] + sizes[-1] - sizes[tail] > _MAX_CHARACTERS_PER_TOKEN * max_tokens:
             return None  # does not fit, without counting tokens
-        start, end = separator.join(parts[:head]).strip("\n"), separator.join(parts[tail:]).strip("\n")
-        marker = f"… {len(parts) - count} {unit} left out …"
+        start, end = "\n".join(lines[:head]).strip("\n"), "\n".join(lines[tail:]).strip("\n")
+        marker = f"… {len(lines) - count} lines left out …"
         shorter = Message(turn.role, "\n".join(filter(None, [start, marker, end])))
         return shorter if cost(shorter) <= max_tokens else None
 
-    return largest_fitting(1, len(parts) - 1, shortened)
+    return largest_fitting(1, len(lines) - 1, shortened)
 
 
 # ---------------------------------------------------------------- copies of files
-
-
-def _remove_copies(turn: Message, current: Mapping[str, str]) -> tuple[str, int]:
-    """Return the text of a turn without copies of files, and the number of copies."""
-    text = escape_invisible(turn.content.replace("\r\n", "\n"))[0]
-    text, elements = _remove_elements(text)
-    if not current:
-        return text, elements
-    out: list[str] = []
-    at = copies = 0
-    for start, end, path, body in _tagged_code_blocks(text, current):
-        if _is_copy(body, current[path], exact=turn.role == "assistant"):
-            out += [text[at:start], f"[an earlier copy of {path} stood here]"]
-            at = end
-            copies += 1
-    return "".join([*out, text[at:]]), elements + copies
 
 
 _BOUNDARY = rf"[0-9a-f]{{{BOUNDARY_LENGTH}}}"
@@ -196,6 +153,7 @@ def _remove_elements(text: str) -> tuple[str, int]:
 
     A whole earlier prompt is reduced to these lines and its question: its instructions mention an outdated boundary.
     """
+    text = escape_invisible(text.replace("\r\n", "\n"))[0]
     if "<context-" not in text and "<file-" not in text:  # the instructions of a prompt contain the first one
         return text, 0
     closing_tags: dict[str, list[tuple[int, int]]] = {}
@@ -237,37 +195,3 @@ def _element_line(attributes: Mapping[str, str]) -> str:
     """Return "[src/a.py:3-9 was shown here]"; "" for a section, a turn or a reference."""
     path, lines = attributes.get("path", ""), attributes.get("lines", "")
     return f"[{path}{':' if lines else ''}{lines} was shown here]" if path else ""
-
-
-_FENCE = re.compile(r"^(`{3,}|~{3,})([^\n`]{0,300})$", re.MULTILINE)
-_PATH_ATTRIBUTE = re.compile(r"""\b(?:path|file|filename|title|source)=["']?([^"'\s]+)""")
-
-
-def _tagged_code_blocks(text: str, paths: Container[str]) -> Iterator[tuple[int, int, str, str]]:
-    """Yield (start, end, path, code) of each code block whose info string names one of `paths`."""
-    opening: re.Match[str] | None = None
-    for line in _FENCE.finditer(text):
-        if opening is None:
-            opening = line
-        elif line[1].startswith(opening[1]) and not line[2].strip():
-            path = next((p for p in _paths_in_info(opening[2]) if p in paths), None)
-            if path is not None:
-                yield opening.start(), line.end(), path, text[opening.end() + 1 : line.start()]
-            opening = None
-
-
-def _paths_in_info(info: str) -> Iterator[str]:
-    """Yield possible paths in an info string: `py:src/a.py:3-9`, `py src/a.py`, `py title="src/a.py"`."""
-    attribute = _PATH_ATTRIBUTE.search(info)
-    word = attribute[1] if attribute else (info.split() or [""])[-1]
-    word = re.sub(r":\d+(?:-\d+)?$", "", word)
-    for path in (word, word.partition(":")[2]):
-        yield path.removeprefix("./")
-
-
-def _is_copy(body: str, current: str, exact: bool) -> bool:
-    """Return whether enough lines of a code block are in the shown text; all of them if `exact`."""
-    lines = [line.strip() for line in body.split("\n") if line.strip()]
-    current_lines = Multiset(line.strip() for line in current.split("\n"))
-    common = sum(min(n, current_lines[line]) for line, n in Multiset(lines).items())
-    return common >= MIN_COPY_LINES and common >= (len(lines) if exact else MIN_COPY_SHARE * len(lines))

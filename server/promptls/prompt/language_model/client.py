@@ -40,28 +40,12 @@ SendRequest = Callable[[dict[str, Any]], "Future[Any]"]
 class LanguageModelError(Exception):
     """A failed request; the text is one sentence for the user, without a full stop, a key or a traceback."""
 
-    def __init__(self, sentence: str, *, permanent: bool = False, retry_after_s: float = 0.0) -> None:
-        super().__init__(sentence)
-        self.permanent = permanent  # whether retrying cannot help before the configuration changes
-        self.retry_after_s = retry_after_s  # delay that the server requests
-
-
-class AttemptFailed(Exception):
-    """A failed attempt; the text is one sentence without a key."""
-
     def __init__(
-        self,
-        sentence: str,
-        *,
-        retryable: bool = False,
-        permanent: bool = False,
-        wrong_parameters: bool = False,
-        retry_after_s: float | None = None,
+        self, sentence: str, *, permanent: bool = False, wrong_parameters: bool = False, retry_after_s: float = 0.0
     ) -> None:
         super().__init__(sentence)
-        self.retryable = retryable  # whether another attempt may help
-        self.permanent = permanent  # whether no attempt can help before the configuration changes
-        self.wrong_parameters = wrong_parameters  # whether the server expects other names for the token limit
+        self.permanent = permanent  # whether retrying cannot help before the configuration changes
+        self.wrong_parameters = wrong_parameters  # whether the server expects another name for the token limit
         self.retry_after_s = retry_after_s  # delay that the server requests
 
 

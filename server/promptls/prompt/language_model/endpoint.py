@@ -2,8 +2,8 @@
 
 The time-outs of the client restart with every byte, so that it has no limit for a whole exchange.  Each request is
 therefore a task on an event loop in a thread of its own, which can be cancelled at any time; that closes its
-connection.  Retries are made here, because the client would sleep past the deadline.  transport.py decides which
-headers are sent and how much is received.  openai is imported in that thread, on the first request.
+connection.  transport.py decides which headers are sent and how much is received.  openai is imported in that thread,
+on the first request.
 
 Only the user's own settings are used, because they determine where questions are sent.  The key comes from the settings
 or from one environment variable, and is sent in the header of requests only.
@@ -24,7 +24,6 @@ import msgspec
 
 from promptls.model import CancelToken, Problem
 from promptls.prompt.language_model.client import (
-    AttemptFailed,
     LanguageModel,
     LanguageModelError,
     SendRequest,
@@ -33,9 +32,6 @@ from promptls.prompt.language_model.client import (
 )
 from promptls.prompt.layouts import Message
 from promptls.settings import LanguageModelSettings
-
-RETRY_DELAY_S = 0.2
-"""Delay before the only retry, in seconds, if the server requests none."""
 
 GRACE_S = 0.5
 """Time after the task's own time-out, in seconds; then its thread is blocked, for example by the import of openai."""
@@ -118,26 +114,18 @@ class Endpoint:
     async def _complete_within_timeout(self, chat: list[dict[str, str]], max_tokens: int) -> str:
         self._ensure_client()  # before the time-out: importing the client takes a second or two
         try:
-            return await asyncio.wait_for(self._complete_with_retry(chat, max_tokens), self.timeout_s)
+            return await asyncio.wait_for(self._complete(chat, max_tokens), self.timeout_s)
         except (asyncio.TimeoutError, TimeoutError):
             raise LanguageModelError(f"{self.url} did not answer within {self.timeout_s:g} s") from None
 
-    async def _complete_with_retry(self, chat: list[dict[str, str]], max_tokens: int) -> str:
-        clock = asyncio.get_running_loop().time
-        deadline = clock() + self.timeout_s
+    async def _complete(self, chat: list[dict[str, str]], max_tokens: int) -> str:
         try:
             return await self._complete_once(chat, max_tokens)
-        except AttemptFailed as failure:
-            if not failure.retryable:
-                raise _to_error(failure) from None
-            delay = RETRY_DELAY_S if failure.retry_after_s is None else failure.retry_after_s
-            if clock() + delay >= deadline:
-                raise _to_error(failure, f" and requests a delay of {delay:.0f} s") from None
-            await asyncio.sleep(delay)
-        try:
-            return await self._complete_once(chat, max_tokens)
-        except AttemptFailed as failure:
-            raise _to_error(failure, ", twice" if failure.retryable else "") from None
+        except LanguageModelError as error:
+            if not error.wrong_parameters or self._is_reasoning_model:
+                raise
+        self._is_reasoning_model = True
+        return await self._complete_once(chat, max_tokens)
 
     async def _complete_once(self, chat: list[dict[str, str]], max_tokens: int) -> str:
         import openai  # type: ignore[import-not-found,unused-ignore]  # an optional dependency
@@ -148,16 +136,11 @@ class Endpoint:
         chats = self._ensure_client().chat.completions.with_raw_response
         try:
             response = await chats.create(model=self.model, messages=chat, **limits)
-        except AttemptFailed as failure:
-            if failure.wrong_parameters and not self._is_reasoning_model:
-                self._is_reasoning_model = True
-                failure.retryable = True
-            raise
         except openai.APITimeoutError:
-            raise AttemptFailed(f"{self.url} did not answer within {self.timeout_s:g} s") from None
+            raise LanguageModelError(f"{self.url} did not answer within {self.timeout_s:g} s") from None
         except openai.APIConnectionError as error:
             cause = type(error.__cause__ or error).__name__  # the text of the error may contain the key
-            raise AttemptFailed(f"the connection to {self.url} failed ({cause})", retryable=True) from None
+            raise LanguageModelError(f"the connection to {self.url} failed ({cause})") from None
         return self._message_text(response.content)
 
     def _ensure_client(self) -> Any:
@@ -185,18 +168,10 @@ class Endpoint:
             choice = msgspec.json.decode(body)["choices"][0]  # noqa: TID251  (plain values)
             content = choice["message"]["content"]
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, LookupError, TypeError):
-            raise AttemptFailed(f"{self.url} did not answer with a chat completion") from None
-        if isinstance(content, list):  # in parts
-            content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+            raise LanguageModelError(f"{self.url} did not answer with a chat completion") from None
         if not isinstance(content, str) or not content.strip():
-            raise AttemptFailed(f"{self.url} answered without text")
+            raise LanguageModelError(f"{self.url} answered without text")
         return content
-
-
-def _to_error(failure: AttemptFailed, suffix: str = "") -> LanguageModelError:
-    return LanguageModelError(
-        f"{failure}{suffix}", permanent=failure.permanent, retry_after_s=failure.retry_after_s or 0.0
-    )
 
 
 # ---------------------------------------------------------------- settings

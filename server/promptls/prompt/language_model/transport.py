@@ -1,7 +1,7 @@
 """HTTP transport of the `openai` client: which headers are sent, how much is received, which errors are raised.
 
 Requests have only the headers listed here and the key, and nothing from the environment (no proxy, no organization,
-no platform).  Responses are 2xx and of bounded size; everything else raises `AttemptFailed`.  Redirects are not
+no platform).  Responses are 2xx and of bounded size; everything else raises `LanguageModelError`.  Redirects are not
 followed.  Imported on the first request, because httpx2 comes with the extra "openai".
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import httpx2  # type: ignore[import-not-found,unused-ignore]
 import msgspec
 
-from promptls.prompt.language_model.client import AttemptFailed
+from promptls.prompt.language_model.client import LanguageModelError
 from promptls.prompt.sanitize import escape_invisible
 
 MAX_BODY_BYTES = 256 * 1024
@@ -26,7 +26,6 @@ MAX_RETRY_AFTER_S = 3600.0
 """Maximum delay that is accepted from the header "Retry-After", in seconds."""
 
 _ALLOWED_HEADERS = frozenset({"accept", "content-length", "content-type", "host"})
-_RETRYABLE_STATUS = frozenset({408, 409, 425, 429})  # and 5xx
 _PERMANENT_STATUS = frozenset({401, 402, 403, 404, 405, 410})
 
 
@@ -46,18 +45,18 @@ class _Transport(httpx2.AsyncBaseTransport):  # type: ignore[misc,unused-ignore]
         await self._inner.aclose()
 
     async def handle_async_request(self, request: Any) -> Any:
-        """Send the request and read the whole response.  Raises `AttemptFailed` and the errors of httpx2."""
+        """Send the request and read the whole response.  Raises `LanguageModelError` and the errors of httpx2."""
         response = await self._inner.handle_async_request(self._clean_request(request))
         try:
             if response.status_code >= 300:
                 raise self._failure(response, await _read_up_to(response, MAX_ERROR_BODY_BYTES))
             if response.headers.get("content-encoding", "identity") != "identity":
-                raise AttemptFailed(f"{self._url} answered with an unsupported encoding")
+                raise LanguageModelError(f"{self._url} answered with an unsupported encoding")
             body = await _read_up_to(response, MAX_BODY_BYTES + 1)
         finally:
             await response.aclose()
         if len(body) > MAX_BODY_BYTES:
-            raise AttemptFailed(f"{self._url} answered with more than {MAX_BODY_BYTES // 1024} KB")
+            raise LanguageModelError(f"{self._url} answered with more than {MAX_BODY_BYTES // 1024} KB")
         return httpx2.Response(response.status_code, headers=response.headers, content=body)
 
     def _clean_request(self, request: Any) -> Any:
@@ -69,17 +68,16 @@ class _Transport(httpx2.AsyncBaseTransport):  # type: ignore[misc,unused-ignore]
             request.method, request.url, headers=headers, stream=request.stream, extensions=request.extensions
         )
 
-    def _failure(self, response: Any, body: bytes) -> AttemptFailed:
+    def _failure(self, response: Any, body: bytes) -> LanguageModelError:
         status = response.status_code
         if status < 400:
-            return AttemptFailed(
+            return LanguageModelError(
                 f"{self._url} redirects to another address; redirects are not followed", permanent=True
             )
         message = _error_message(body, self._key)
         status_text = f"{self._url} answered with status {status}"
-        return AttemptFailed(
+        return LanguageModelError(
             f"{status_text}: {message}" if message else status_text,
-            retryable=status in _RETRYABLE_STATUS or status >= 500,
             permanent=status in _PERMANENT_STATUS,
             wrong_parameters=status == 400 and ("max_completion_tokens" in message or "temperature" in message),
             retry_after_s=_retry_after(response.headers.get("retry-after", "")),
@@ -96,9 +94,9 @@ async def _read_up_to(response: Any, limit: int) -> bytes:
     return bytes(body[:limit])
 
 
-def _retry_after(value: str) -> float | None:
-    """Return the seconds of the header "Retry-After"; None without one and for a date."""
-    return min(float(value), MAX_RETRY_AFTER_S) if re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", value.strip()) else None
+def _retry_after(value: str) -> float:
+    """Return the seconds of the header "Retry-After"; 0 without one and for a date."""
+    return min(float(value), MAX_RETRY_AFTER_S) if re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", value.strip()) else 0.0
 
 
 def _error_message(body: bytes, key: str) -> str:

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from promptls.index import FileContent, SourceReader, UnreadableFile, exclusion_reason, find_files, read_convention_file
 from promptls.model import Problem
+from promptls.prompt.errors import InvalidOption, UnknownName
 from promptls.prompt.recipes.parser import (
     CONTEXT_VALUES,
     MAX_RECIPE_CHARACTERS,
@@ -32,7 +33,6 @@ from promptls.prompt.sanitize import clean, header_text, redact
 
 __all__ = [
     "CONTEXT_VALUES",
-    "InvalidRecipeCall",
     "Recipe",
     "RecipeArgument",
     "RecipeCollection",
@@ -185,20 +185,11 @@ _MAX_SUBJECTS = 3  # maximum number of names in the value "subject"
 _MAX_NAME_CHARACTERS = 160
 
 
-class InvalidRecipeCall(Struct, frozen=True):
-    """A call with an unknown recipe or an invalid argument."""
-
-    message: str
-    field: str  # "recipe" or "arguments.audience"
-    valid: tuple[str, ...] = ()  # sorted
-
-
-def find_recipe(recipes: Mapping[str, Recipe], name: str) -> Recipe | InvalidRecipeCall:
-    """Return the recipe with this name."""
-    if name in recipes:
-        return recipes[name]
-    valid = tuple(sorted(recipes))
-    return InvalidRecipeCall(f"unknown recipe {name!r}; valid: {', '.join(valid)}.", "recipe", valid)
+def find_recipe(recipes: Mapping[str, Recipe], name: str) -> Recipe:
+    """Return the recipe with this name.  Raises UnknownName."""
+    if name not in recipes:
+        raise UnknownName("recipe", name, recipes)
+    return recipes[name]
 
 
 def context_values(
@@ -229,8 +220,8 @@ def context_values(
     return values
 
 
-def render_recipe(recipe: Recipe, arguments: Mapping[str, Any], values: Mapping[str, str]) -> str | InvalidRecipeCall:
-    """Return the text of the task.
+def render_recipe(recipe: Recipe, arguments: Mapping[str, Any], values: Mapping[str, str]) -> str:
+    """Return the text of the task.  Raises InvalidOption for an unknown, missing or invalid argument.
 
     Args:
         recipe: The recipe.
@@ -242,39 +233,34 @@ def render_recipe(recipe: Recipe, arguments: Mapping[str, Any], values: Mapping[
         if name not in by_name:
             valid = tuple(sorted(by_name))
             listed = f"valid: {', '.join(valid)}" if valid else "it has none"
-            return InvalidRecipeCall(
+            raise InvalidOption(
                 f"unknown argument {name!r} of the recipe {recipe.name!r}; {listed}.", f"arguments.{name}", valid
             )
     all_values = dict(values)
     for argument in recipe.arguments:
-        value = _argument_value(argument, arguments.get(argument.name), recipe)
-        if isinstance(value, InvalidRecipeCall):
-            return value
-        if value:
+        if value := _argument_value(argument, arguments.get(argument.name), recipe):
             all_values[argument.name] = value
     lines = [_fill_line(line, all_values) for line in recipe.body.split("\n")]
     return "\n".join(line for line in lines if line is not None).strip()
 
 
-def _argument_value(argument: RecipeArgument, value: Any, recipe: Recipe) -> str | InvalidRecipeCall:
+def _argument_value(argument: RecipeArgument, value: Any, recipe: Recipe) -> str:
     """Return the text of an argument: the caller's, else its default, else ""."""
     field, name = f"arguments.{argument.name}", argument.name
     if value is None or value == "":
         if argument.required:
-            return InvalidRecipeCall(
+            raise InvalidOption(
                 f"the recipe {recipe.name!r} needs the argument {name!r}.", field, tuple(sorted(argument.choices))
             )
         return argument.default or ""
     text = argument_text(value)
     if text is None:
-        return InvalidRecipeCall(f"{field}: expected text, got a {type(value).__name__}.", field)
+        raise InvalidOption(f"{field}: expected text, got a {type(value).__name__}.", field)
     if argument.choices and text not in argument.choices:
         valid = tuple(sorted(argument.choices))
-        return InvalidRecipeCall(f"unknown {name} {text[:80]!r}; valid: {', '.join(valid)}.", field, valid)
+        raise InvalidOption(f"unknown {name} {text[:80]!r}; valid: {', '.join(valid)}.", field, valid)
     if len(text) > MAX_ARGUMENT_CHARACTERS:
-        return InvalidRecipeCall(
-            f"{field} has {len(text):,} characters; the maximum is {MAX_ARGUMENT_CHARACTERS:,}.", field
-        )
+        raise InvalidOption(f"{field} has {len(text):,} characters; the maximum is {MAX_ARGUMENT_CHARACTERS:,}.", field)
     return "\n".join(clean(text.replace("\r\n", "\n")).lines).strip()
 
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from promptls.model import Problem
 from promptls.prompt.errors import UnknownName
 from promptls.prompt.tokens.estimate import VOCABULARIES, Estimate
-from promptls.prompt.tokens.exact import FileCounter, RankCounter, cached_ranks, counter_from_file, ranks_are_cached
+from promptls.prompt.tokens.exact import FileCounter, RankCounter, cached_ranks, counter_from_file
 from promptls.prompt.tokens.models import (
     ModelTable,
     budget_for,
@@ -119,7 +119,13 @@ def choose_counter(
         return Chars4(), ()
     if name in VOCABULARIES:
         exact = cached_ranks(name)
-        return (exact, ()) if isinstance(exact, RankCounter) else (_estimate(name), (exact,))
+        if isinstance(exact, RankCounter):
+            return exact, ()
+        missing = Problem(
+            f"the ranks of {name} are not in tiktoken's cache; tokens are estimated",
+            "set budget.tokenizer to the rank file; promptls never downloads it",
+        )
+        return _estimate(name), (exact or missing,)
     problems: tuple[Problem, ...] = ()
     if name == "auto" and tokenizer:
         from_file = counter_from_file(tokenizer)
@@ -130,8 +136,7 @@ def choose_counter(
         ranks = cached_ranks(vocabulary)
         if isinstance(ranks, RankCounter):
             return ranks, problems
-        if ranks_are_cached(vocabulary):
-            problems = (*problems, ranks)
+        problems = (*problems, *([ranks] if ranks else []))
     return _estimate(vocabulary), problems
 
 

@@ -76,63 +76,35 @@ def _split_long_space(text: str) -> list[str]:
 # ---------------------------------------------------------------- rank files
 
 
-class _Vocabulary(Struct, frozen=True):
-    """Digest of a vocabulary's rank file, and its pattern that splits text, as published by OpenAI."""
-
-    sha256: str
-    split_pattern: str
-
-    @property
-    def url(self) -> str:
-        """The URL whose digest is the name of the file in tiktoken's cache."""
-        return f"https://openaipublic.blob.core.windows.net/encodings/{_name(self)}.tiktoken"
-
-
 _WORD_END = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 _RANKS = {
-    "o200k_base": _Vocabulary(
+    "o200k_base": (
         "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+" + _WORD_END + "|"
         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*" + _WORD_END + "|"
         r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     ),
-    "cl100k_base": _Vocabulary(
+    "cl100k_base": (
         "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
         r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
         r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
     ),
 }
+"""By vocabulary: the SHA-256 of its rank file and its pattern that splits text, as published by OpenAI."""
 
 
-def _name(vocabulary: _Vocabulary) -> str:
-    return next(name for name, published in _RANKS.items() if published == vocabulary)
-
-
-def _cached_path(vocabulary: str) -> Path | None:
-    """Return the file of a vocabulary in tiktoken's cache, None if there is none."""
-    folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
-    if folder is None:
-        folder = str(Path(tempfile.gettempdir()) / "data-gym-cache")
-    path = Path(folder) / hashlib.sha1(_RANKS[vocabulary].url.encode(), usedforsecurity=False).hexdigest()
-    return path if folder and path.is_file() else None
-
-
-def ranks_are_cached(vocabulary: str) -> bool:
-    """Return whether tiktoken's cache has a file for a vocabulary, usable or not."""
-    return _cached_path(vocabulary) is not None
-
-
-def cached_ranks(vocabulary: str) -> RankCounter | Problem:
-    """Return the counter of a vocabulary from tiktoken's cache.
+def cached_ranks(vocabulary: str) -> RankCounter | Problem | None:
+    """Return the counter of a vocabulary from tiktoken's cache; None if the cache does not have it.
 
     The cache is the folder of tiktoken's environment variables, else a folder in the temporary directory.
     """
-    path = _cached_path(vocabulary)
-    if path is None:
-        return Problem(
-            f"the ranks of {vocabulary} are not in tiktoken's cache; tokens are estimated",
-            "set budget.tokenizer to the rank file; promptls never downloads it",
-        )
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+    if folder is None:
+        folder = str(Path(tempfile.gettempdir()) / "data-gym-cache")
+    url = f"https://openaipublic.blob.core.windows.net/encodings/{vocabulary}.tiktoken"
+    path = Path(folder) / hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
+    if not folder or not path.is_file():
+        return None
     counter = counter_from_file(str(path))
     if isinstance(counter, RankCounter) and counter.name == vocabulary:
         return counter
@@ -186,7 +158,7 @@ def _load_ranks(path: str) -> RankCounter | Problem:
     except OSError as error:
         return Problem(f'the tokenizer "{path}" could not be read: {error.strerror}')
     digest = hashlib.sha256(data).hexdigest()
-    name = next((name for name, published in _RANKS.items() if published.sha256 == digest), "")
+    name = next((name for name, (published, _) in _RANKS.items() if published == digest), "")
     if not name:
         return Problem(
             f'"{path}" is neither a tokenizer.json nor the rank file of {" or ".join(_RANKS)} as published',
@@ -200,6 +172,4 @@ def _load_ranks(path: str) -> RankCounter | Problem:
         ranks = {base64.b64decode(entry): int(rank) for entry, rank in map(bytes.split, data.splitlines())}
     except (ValueError, binascii.Error) as error:
         return Problem(f'the ranks in "{path}" could not be read: {error}')
-    return RankCounter(
-        name, tiktoken.Encoding(name, pat_str=_RANKS[name].split_pattern, mergeable_ranks=ranks, special_tokens={})
-    )
+    return RankCounter(name, tiktoken.Encoding(name, pat_str=_RANKS[name][1], mergeable_ranks=ranks, special_tokens={}))
