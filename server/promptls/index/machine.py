@@ -46,7 +46,7 @@ from promptls.index.store.row_store import RowStore, open_store
 from promptls.index.syntax.chunks import CHUNKER_VERSION
 from promptls.index.workers.pool import WorkerPool
 from promptls.index.workspace import ChangeSet, Workspace
-from promptls.index.writer import IndexWriter, WriteResult
+from promptls.index.writer import IndexWriter, WriteResult, unwritten_rows
 from promptls.model import Cancelled, CancelToken, FileEntry, Root
 from promptls.util.backoff import Backoff
 
@@ -119,9 +119,12 @@ class IndexMachine:
         self.workspace.wake()
 
     def close(self) -> None:
-        """Stop walks, write the records of files that were read, and close the stores."""
+        """Stop walks, keep what was read for the next start, and close the stores."""
         self.closed.cancel()
         states = list(self.roots.values())
+        for state, batches in unwritten_rows(self.publisher, states, self.workspace.unsaved):
+            if state.store is not None:
+                state.store.save_pending(batches)
         self.pool.close()
         self.writer.close(states, self.publisher.snapshot)
         self._walker.shutdown(wait=False, cancel_futures=True)
@@ -542,14 +545,20 @@ class IndexMachine:
             rows: Sequence[Segment | RowBatch] = ()
             if self._identity().dimension:
                 store, rows = open_store(self._index_directory(state.root) / "rows", self._identity())
-            self.post(partial(self._take_store, state, store, rows))
+            pending = store.load_pending() if store is not None else ()
+            self.post(partial(self._take_store, state, store, rows, pending))
         except Exception as error:
             log.warning("Cannot open the store of %s: %s", state.root.path, error)
             problem = f"Cannot open the index ({short_error(error)}); the index is in memory only."
             self.post(partial(self._take_store, state, None, problem=problem))
 
     def _take_store(
-        self, state: RootState, store: RowStore | None, rows: Sequence[Segment | RowBatch] = (), problem: str = ""
+        self,
+        state: RootState,
+        store: RowStore | None,
+        rows: Sequence[Segment | RowBatch] = (),
+        pending: Sequence[RowBatch] = (),
+        problem: str = "",
     ) -> None:
         if self.roots.get(state.root.path) is not state:
             if store is not None:
@@ -564,6 +573,8 @@ class IndexMachine:
         if store is not None:
             store.keys = self.publisher.intern_keys(store.keys)
             self.writer.retry()
+        for batch in pending:
+            self.publisher.load_unstored(batch)
         if state.store_ready.done():  # an earlier attempt failed
             state.store_ready = Future()
         state.store_ready.set_result(store)

@@ -113,6 +113,11 @@ class Publisher:
         rows, index_keys = self.chunk_index.rows, self.chunk_index.keys
         return {index_keys[rows[key]] for key in keys}
 
+    def load_unstored(self, rows: RowBatch) -> None:
+        """Add rows that an earlier server process created but did not store."""
+        self.chunk_index.set_rows(rows)
+        self.unstored.append(rows)
+
     def mark_stored(self, keys: Iterable[bytes]) -> None:
         """Record that rows are stored; drop unstored rows of chunks that no longer exist."""
         chunk_index = self.chunk_index

@@ -12,6 +12,7 @@ import os
 import shutil
 import threading
 import time
+import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
@@ -37,6 +38,7 @@ from promptls.index.workers.worker_messages import (
     RowsResult,
     StoreFailure,
 )
+from promptls.util.decode import decode_msgpack
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +67,7 @@ _EMPTY_SEGMENT = Segment(
     counts=np.zeros(0, np.uint8),
 )
 _CHECKPOINT_NAME = "rows.image"
+_PENDING_NAME = "rows.waiting"
 
 
 class StoreError(Exception):
@@ -170,12 +173,34 @@ class RowStore:
             if self._channel is not None:
                 self._channel.stop()
 
+    def save_pending(self, batches: Sequence[RowBatch]) -> None:
+        """Save rows for the next start to write: at shutdown, there is no time to start the store process."""
+        body = msgspec.msgpack.encode(batches)
+        file = self.folder.with_name(_PENDING_NAME)
+        try:
+            file.write_bytes(zlib.crc32(body + self._encoded_identity).to_bytes(4, "big") + body)
+        except OSError as error:
+            log.warning("Cannot write %s: %s", file, error)
+
+    def load_pending(self) -> list[RowBatch]:
+        """Return and remove the rows of `save_pending`; [] if they are missing, damaged or of another identity."""
+        file = self.folder.with_name(_PENDING_NAME)
+        try:
+            data = file.read_bytes()
+            file.unlink()
+            if zlib.crc32(data[4:] + self._encoded_identity).to_bytes(4, "big") != data[:4]:
+                return []
+            return [batch for batch in decode_msgpack(data[4:], list[RowBatch]) if batch.vectors]
+        except (OSError, msgspec.MsgspecError):
+            return []
+
     def remove(self) -> None:
-        """Delete the table and the checkpoint from disk."""
+        """Delete the table, the checkpoint and pending rows from disk."""
         self.close()
         shutil.rmtree(self.folder, ignore_errors=True)
-        with suppress(OSError):
-            self._checkpoint_file.unlink(missing_ok=True)
+        for name in (_CHECKPOINT_NAME, _PENDING_NAME):
+            with suppress(OSError):
+                self.folder.with_name(name).unlink(missing_ok=True)
 
     # ---- checkpoint
 
