@@ -8,7 +8,6 @@ candidates follow by rank.  No line of a file is shown twice.  Pure and determin
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from itertools import chain
 from typing import Literal
 
@@ -212,7 +211,17 @@ def _pack_explicit(packer: Packer, explicit: Sequence[PackingCandidate]) -> None
         alternatives = chain(_explicit_forms(explicit[rank], rank, max_tokens), [references[rank]])
         any(entry is not None and packer.add(entry, max_tokens) for entry in alternatives)
     for part in packer.reducible_parts(explicit=True):  # the rest of the budget upgrades reduced items
-        packer.upgrade(part, partial(_explicit_forms, explicit[part.rank], part.rank))
+        packer.upgrade(part, _ExplicitForms(explicit[part.rank], part.rank))
+
+
+class _ExplicitForms(Struct, frozen=True):
+    """`_explicit_forms` of one candidate, as a function of the maximum number of tokens."""
+
+    candidate: PackingCandidate
+    rank: int
+
+    def __call__(self, max_tokens: int) -> Iterator[PackerEntry | None]:
+        return _explicit_forms(self.candidate, self.rank, max_tokens)
 
 
 def _explicit_forms(candidate: PackingCandidate, rank: int, max_tokens: int) -> Iterator[PackerEntry | None]:
@@ -225,14 +234,14 @@ def _explicit_forms(candidate: PackingCandidate, rank: int, max_tokens: int) -> 
     yield entry(FULL, forms.full())
     if candidate.definitions and not forms.item.call_sites:
         yield entry(DEFINITIONS, render_definitions(forms, candidate.definitions, max_tokens))
-    shorter = forms.partial(max_tokens)
-    if shorter is not None:
+    partial = forms.partial(max_tokens)
+    if partial is not None:
         min_lines = MIN_PARTIAL_SHARE * count_lines(forms.full_spans())
-        if forms.item.call_sites or count_lines(shorter.spans) >= min_lines:
-            yield entry(PARTIAL, shorter)
+        if forms.item.call_sites or count_lines(partial.spans) >= min_lines:
+            yield entry(PARTIAL, partial)
     yield entry(OUTLINE, forms.outline(max_tokens))
     yield entry(SIGNATURE, forms.signature())
-    yield entry(SIGNATURE, shorter)
+    yield entry(SIGNATURE, partial)
 
 
 # ---------------------------------------------------------------- implicit candidates
@@ -253,7 +262,7 @@ def _pack_best(packer: Packer, implicit: Sequence[PackingCandidate], first: int)
             _pack_implicit(packer, forms, rank, max_tokens, MIN_PARTIAL_SHARE, 1, allow_signature=allow_signature)
     for part in packer.reducible_parts(explicit=False):
         if packer.has_room:
-            packer.upgrade(part, partial(_implicit_forms, packer, part))
+            packer.upgrade(part, _ImplicitForms(packer, part))
     settled = packer.packed_ranks().union(packer.reasons)
     for rank, candidate in enumerate(implicit, first):
         if packer.has_room and rank not in settled:
@@ -287,27 +296,32 @@ def _pack_implicit(
         return True
     not_shown = packer.not_shown(forms)
     for limit in packer.partial_limits(forms, max_tokens):
-        shorter = forms.partial(limit, not_shown, whole_definitions=True)
+        partial = forms.partial(limit, not_shown, whole_definitions=True)
         least = (
             1 if forms.is_definition or forms.item.call_sites else max(min_lines, min_share * count_lines(not_shown))
         )
-        if shorter is None or count_lines(shorter.spans) < least:
+        if partial is None or count_lines(partial.spans) < least:
             break
-        if add(PARTIAL, shorter):
+        if add(PARTIAL, partial):
             return True
     else:
         return False
     return allow_signature and (add(SIGNATURE, forms.signature()) or add(OUTLINE, forms.outline(max_tokens)))
 
 
-def _implicit_forms(packer: Packer, part: Part, max_tokens: int) -> Iterator[PackerEntry | None]:
-    """Yield better forms of a packed implicit part that may fit."""
-    forms, rank = part.forms, part.rank
-    full, not_shown = forms.full(), packer.not_shown(forms)
-    yield entry_of(FULL, full, forms, rank, False) if full else None
-    for limit in packer.partial_limits(forms, max_tokens):
-        shorter = forms.partial(limit, not_shown, whole_definitions=True)
-        yield entry_of(PARTIAL, shorter, forms, rank, False) if shorter else None
+class _ImplicitForms(Struct, frozen=True):
+    """Better forms of a packed implicit part, as a function of the maximum number of tokens."""
+
+    packer: Packer
+    part: Part
+
+    def __call__(self, max_tokens: int) -> Iterator[PackerEntry | None]:
+        forms, rank = self.part.forms, self.part.rank
+        full, not_shown = forms.full(), self.packer.not_shown(forms)
+        yield entry_of(FULL, full, forms, rank, False) if full else None
+        for limit in self.packer.partial_limits(forms, max_tokens):
+            partial = forms.partial(limit, not_shown, whole_definitions=True)
+            yield entry_of(PARTIAL, partial, forms, rank, False) if partial else None
 
 
 def _pack_whole(packer: Packer, implicit: Sequence[PackingCandidate], first: int, mode: Mode, trim_first: bool) -> None:

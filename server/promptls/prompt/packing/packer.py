@@ -171,20 +171,29 @@ class PackerEntry(Struct, frozen=True, eq=False):
     """A fence that is packed, or may be packed, with its parts."""
 
     parts: tuple[Part, ...]
-    rendered: RenderedItem
-    forms: ItemForms  # of the whole fence
+    fence: Fence
     explicit: bool
+
+    @property
+    def rendered(self) -> RenderedItem:
+        """The fence as it is rendered."""
+        return self.fence.rendered
+
+    @property
+    def forms(self) -> ItemForms:
+        """Forms of the whole fence."""
+        return self.fence.forms
 
     @property
     def spans(self) -> tuple[Span, ...]:
         """Lines of the file that the fence shows."""
-        return self.rendered.spans
+        return self.fence.rendered.spans
 
 
 def entry_of(quality: int, rendered: RenderedItem, forms: ItemForms, rank: int, explicit: bool) -> PackerEntry:
     """Return an entry with one form of one candidate."""
     part = Part(quality, rendered, forms, ((rank, forms.item),))
-    return PackerEntry((part,), rendered, forms, explicit)
+    return PackerEntry((part,), Fence(rendered, forms), explicit)
 
 
 class Packer:
@@ -274,7 +283,7 @@ class Packer:
         parts = join_contained(parts)
         fence = render_parts(parts, sorted(others))
         parts = tuple(mark_complete(part, fence.rendered.spans, FULL) for part in parts)
-        return PackerEntry(parts, fence.rendered, fence.forms, explicit)
+        return PackerEntry(parts, fence, explicit)
 
     def merge_into_existing(self, rank: int, forms: ItemForms) -> bool:
         """Add a candidate to the part that shows most of its lines.  Returns False unless all lines are packed."""
@@ -331,7 +340,7 @@ def _with_spans(entry: PackerEntry, spans: Sequence[Span]) -> PackerEntry:
     if list(spans) == list(entry.spans):
         return entry
     rendered = entry.forms.render_lines(spans)
-    return replace(entry, parts=(replace(entry.parts[0], rendered=rendered),), rendered=rendered)
+    return PackerEntry((replace(entry.parts[0], rendered=rendered),), Fence(rendered, entry.forms), entry.explicit)
 
 
 def can_share_fence(packed: PackerEntry, new: PackerEntry) -> bool:
