@@ -66,23 +66,24 @@ def join_contained(parts: Sequence[Part]) -> tuple[Part, ...]:
     return tuple(out)
 
 
-def render_parts(parts: Sequence[Part], elsewhere: Sequence[Span] = (), complete: bool = True) -> Fence:
+def render_parts(parts: Sequence[Part], elsewhere: Sequence[Span] = (), complete: bool = False) -> Fence:
     """Render parts of one file into one fence.
 
     Args:
         parts: the parts, which show lines unless there is only one.
         elsewhere: lines that other fences show, sorted; none of them is added.
-        complete: whether lines are added: those that open enclosing definitions, and short gaps.  Without them, there
-            is one part.
+        complete: whether lines are added: those that open enclosing definitions, and short gaps.
     """
     own = [span for part in parts for span in part.rendered.spans]
-    if not own or not complete:
+    if not own or (len(parts) == 1 and not complete):
         return Fence(parts[0].rendered, parts[0].forms)
     hull = Span(min(s.start for s in own), max(s.end for s in own))
     forms = parts[0].forms if len(parts) == 1 else _common_forms(parts, hull)
-    added = subtract_spans(_enclosing_headers(parts), elsewhere)
+    added = subtract_spans(_enclosing_headers(parts), elsewhere) if complete else []
     shown = merge_across_blank_lines([*own, *added], forms.raw_lines)
-    shown, region = close_gaps(forms, shown, _region(parts, Span(shown[0].start, hull.end)), elsewhere)
+    region = _region(parts, Span(shown[0].start, hull.end))
+    if complete:
+        shown, region = close_gaps(forms, shown, region, elsewhere)
     if elsewhere:
         shown = subtract_spans(shown, elsewhere)  # blank lines can be shown elsewhere
     if len(parts) == 1 and tuple(shown) == parts[0].rendered.spans and region.end >= parts[0].forms.region.end:
@@ -203,7 +204,7 @@ class Packer:
 
     def __init__(self, budget: int, merge_files: Callable[[PackerEntry, PackerEntry], bool] | None = None) -> None:
         self.negligible = min(MAX_REMAINDER, max(MIN_REMAINDER, int(budget * REMAINDER_SHARE)))
-        self.merge_files = merge_files  # whether two entries share a fence; by default, none do
+        self.merge_files = merge_files  # whether two entries share a fence; by default, those without code between them
         self.entries: list[PackerEntry] = []
         self.remaining = budget  # tokens
         self.reasons: dict[int, str] = {}  # why a candidate is omitted, by rank; the default is the budget
@@ -242,7 +243,7 @@ class Packer:
         """Return the tokens of an entry in a fence of its own, with the lines that open enclosing definitions."""
         if self.merge_files is None or not entry.spans:
             return entry.rendered.tokens
-        return render_parts(entry.parts).rendered.tokens
+        return render_parts(entry.parts, complete=True).rendered.tokens
 
     def add(self, entry: PackerEntry, max_tokens: int) -> bool:
         """Pack an entry if it costs at most `max_tokens`, in one fence with others of its file if possible.
@@ -252,38 +253,82 @@ class Packer:
         max_tokens = min(max_tokens, self.remaining)
         spans, path = entry.spans, entry.rendered.item.path
         left = subtract_spans(spans, self.shown(path))
-        saved = entry.forms.saved_tokens() if self.merge_files is not None else 0
-        if left == list(spans) and entry.rendered.tokens - saved > max_tokens:
+        saved = entry.forms.header_allowance if self.merge_files is None else entry.forms.saved_tokens
+        if left == list(spans) and entry.rendered.tokens - saved() > max_tokens:
             return False  # does not fit without a header of its own either
+        if self.merge_files is None:
+            neighbors = [e for e in self.entries if _are_adjacent(e, entry)]
+            if neighbors and self._merge(neighbors, entry, max_tokens):
+                return True
         if spans and not left:
             return False
-        if self.merge_files is None or not spans:
-            entry = _with_spans(entry, left)
-            if entry.rendered.tokens > max_tokens:
-                return False
-            self._append(entry)
-            return True
-        same_file = [e for e in self.entries if self.merge_files(e, entry)]
+        if self.merge_files is not None and spans:
+            return self._add_to_file(entry, left, max_tokens, self.merge_files)
+        entry = _with_spans(entry, left)
+        if entry.rendered.tokens > max_tokens:
+            return False
+        self._append(entry)
+        return True
+
+    def _add_to_file(
+        self,
+        entry: PackerEntry,
+        left: Sequence[Span],
+        max_tokens: int,
+        can_merge: Callable[[PackerEntry, PackerEntry], bool],
+    ) -> bool:
+        """Pack an entry in the fence of its file, or in a new one; `left` are its lines that are not packed."""
+        path = entry.rendered.item.path
+        same_file = [e for e in self.entries if can_merge(e, entry)]
         elsewhere = sorted(
             span for e in self.entries if e not in same_file and e.rendered.item.path == path for span in e.spans
         )
         new = _with_spans(entry, subtract_spans(entry.spans, elsewhere) if same_file else left)
         merged = self._entry_of_parts((*(p for e in same_file for p in e.parts), *new.parts), entry.explicit, same_file)
-        if merged.rendered.tokens - sum(e.rendered.tokens for e in same_file) > max_tokens:
+        if merged is None or merged.rendered.tokens - sum(e.rendered.tokens for e in same_file) > max_tokens:
             return False
         for other in same_file:
             self._remove(other)
         self._append(merged)
         return True
 
-    def _entry_of_parts(self, parts: tuple[Part, ...], explicit: bool, replaced: Sequence[PackerEntry]) -> PackerEntry:
-        """Return one entry with all parts; entries that are not `replaced` keep their lines."""
+    def _merge(self, neighbors: list[PackerEntry], new: PackerEntry, max_tokens: int) -> bool:
+        """Replace adjacent entries by one with all their lines, unless it costs more than two."""
+        spans = [span for e in (*neighbors, new) for span in e.spans]
+        parts = (*(part for e in neighbors for part in e.parts), *new.parts)
+        merged = self._entry_of_parts(parts, new.explicit, neighbors)
+        if merged is None or subtract_spans(spans, merged.spans):
+            return False
+        before = sum(e.rendered.tokens for e in neighbors)
+        have_overlap = count_lines(spans) > count_lines(merged.spans)
+        if merged.rendered.tokens - before > max_tokens:
+            return False
+        if not have_overlap and merged.rendered.tokens > before + new.rendered.tokens:
+            return False
+        for entry in neighbors:
+            self._remove(entry)
+        self._append(merged)
+        return True
+
+    def _entry_of_parts(
+        self, parts: tuple[Part, ...], explicit: bool, replaced: Sequence[PackerEntry]
+    ) -> PackerEntry | None:
+        """Return one entry with all parts; None if adjacent entries cannot be merged.
+
+        Entries that are not `replaced` keep their lines.
+        """
         path = parts[0].rendered.item.path
         others = [s for e in self.entries if e not in replaced and e.rendered.item.path == path for s in e.spans]
-        parts = join_contained(parts)
-        fence = render_parts(parts, sorted(others))
-        parts = tuple(mark_complete(part, fence.rendered.spans, FULL) for part in parts)
-        return PackerEntry(parts, fence, explicit)
+        if self.merge_files is not None:
+            parts = join_contained(parts)
+            fence = render_parts(parts, sorted(others), complete=True)
+            parts = tuple(mark_complete(part, fence.rendered.spans, FULL) for part in parts)
+            return PackerEntry(parts, fence, explicit)
+        fence = render_parts(parts)
+        if any(a.overlaps(b) for a in fence.rendered.spans for b in others):
+            return None
+        sources = tuple(source for part in parts for source in part.sources)  # the whole fence is one part
+        return PackerEntry((Part(FULL, fence.rendered, fence.forms, sources),), fence, explicit)
 
     def merge_into_existing(self, rank: int, forms: ItemForms) -> bool:
         """Add a candidate to the part that shows most of its lines.  Returns False unless all lines are packed."""
@@ -313,6 +358,9 @@ class Packer:
         self._remove(entry)
         others = tuple(other for other in entry.parts if other is not part)
         rest = self._entry_of_parts(others, entry.explicit, ()) if others else None
+        if others and rest is None:
+            self._append(entry)
+            return
         if rest is not None:
             self._append(rest)
         for alternative in alternatives(self.remaining):
@@ -341,6 +389,19 @@ def _with_spans(entry: PackerEntry, spans: Sequence[Span]) -> PackerEntry:
         return entry
     rendered = entry.forms.render_lines(spans)
     return PackerEntry((replace(entry.parts[0], rendered=rendered),), Fence(rendered, entry.forms), entry.explicit)
+
+
+def _are_adjacent(packed: PackerEntry, new: PackerEntry) -> bool:
+    """Return whether full forms of one file overlap, have only blank lines between them, or one contains the other."""
+    old, other = packed.rendered, new.rendered
+    if packed.explicit != new.explicit or old.item.path != other.item.path:
+        return False
+    if old.form != "full" or other.form != "full" or not old.spans or not other.spans:
+        return False
+    if len(old.spans) > 1 or len(other.spans) > 1:
+        return not subtract_spans(old.spans, other.spans)
+    a, b = sorted((old.spans[0], other.spans[0]))
+    return a.end >= b.start or not any(map(str.strip, packed.forms.raw_lines[a.end : b.start]))
 
 
 def can_share_fence(packed: PackerEntry, new: PackerEntry) -> bool:

@@ -40,6 +40,9 @@ from promptls.util.text.display import plural
 MAX_DOC_LINES, SHORT_DOC_LINES = 12, 6
 """Maximum lines of a comment above a definition that is shown in full; of a longer one, the first lines are shown."""
 
+MAX_FENCE_TOKENS = 80
+"""Maximum tokens of a fence and its header without the names in it; the estimate counts 68 for the longest one."""
+
 MAX_RANGE_TOKENS = 12
 """Maximum tokens of the line range and the name in a header, without the characters of the name."""
 
@@ -304,6 +307,10 @@ class ItemForms:
         return elision_lines(gap)
 
     # ------------------------------------------------------------ lines and findings
+
+    def header_allowance(self) -> int:
+        """Return a number of tokens that fence and header seldom exceed; the header may contain the path twice."""
+        return MAX_FENCE_TOKENS + len(self.renderer.label(self.item.path)) + len(self.item.symbol) // 2
 
     def saved_tokens(self) -> int:
         """Return a number of tokens that a part seldom saves in the fence of its file."""
