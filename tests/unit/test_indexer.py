@@ -16,8 +16,9 @@ from processes import until
 from promptls.index import index_client, writer
 from promptls.index.configuration import IndexConfig
 from promptls.index.files.read import LEASED, PERMISSION_DENIED, FileLimits, listing_problem
-from promptls.index.files.walk import FileInfo
+from promptls.index.files.walk import FileInfo, walk_files
 from promptls.index.indexer import Indexer
+from promptls.index.prescan import find_definitions
 from promptls.index.scan import jobs
 from promptls.index.search.chunk_index import ChunkIndex
 from promptls.index.search.row_batch import RowBatch, quantize
@@ -397,6 +398,24 @@ def test_walks_do_not_queue_waiting_files_again(place: IndexedFolder) -> None:
     assert place.shown(indexer) == place.fresh(indexer)
 
 
+def test_files_that_define_a_requested_name_are_read_first(place: IndexedFolder) -> None:
+    for number in range(400):
+        place.write(f"m{number}.py", "".join(f"def f{number}_{n}():\n    return {n}\n\n" for n in range(40)))
+    shop = place.write("zz/things.py", "class Cart:\n    def total(self): ...\n")
+    place.write("zz/use.py", "cart = Cart()\n")
+    indexer = place.index()
+    while len(indexer.client.snapshot().files) < 402:
+        assert indexer.client.wait_until_listed() or not indexer.client.wait_until_searchable(timeout_s=0.01)
+    indexer.pause()
+    deadline = time.monotonic() + 120
+    while "cart" not in (snapshot := indexer.client.prioritize_names({"Cart"})).names:
+        assert time.monotonic() < deadline
+    assert (shop, 0) in snapshot.names["cart"]
+    indexer.resume()
+    indexer.workspace.rescan(reindex=True)
+    assert place.shown(indexer) == place.fresh(indexer)
+
+
 def test_prescan_provides_names_and_words_of_unread_files(place: IndexedFolder) -> None:
     for number in range(400):
         place.write(f"m{number}.py", "".join(f"def f{number}_{n}():\n    return {n}\n\n" for n in range(40)))
@@ -420,6 +439,27 @@ def test_prescan_provides_names_and_words_of_unread_files(place: IndexedFolder) 
     indexer.workspace.rescan(reindex=True)
     assert place.shown(indexer) == place.fresh(indexer)
     assert not indexer.client.is_reading
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("Cart", ["src/z.py", "zz/cart.py", "src/use.py"]),  # defines it, has a similar name, contains it
+        ("total", ["src/z.py", "src/use.py"]),
+        ("totally", []),
+        ("find_all", ["src/a.c"]),
+    ],
+)
+def test_fallback_finds_probable_definitions_by_text(place: IndexedFolder, asked: str, expected: list[str]) -> None:
+    place.write("zz/cart.py", "x = Cart()\n")
+    place.write("src/a.c", "int find_all(void) { return 0; }\n")
+    place.write("src/use.py", "Cart().total()\n")
+    place.write("src/z.py", "class Cart:\n    def total(self): ...\n")
+    root = place.root.as_posix()
+    paths = sorted(file.path for file in walk_files(root, FileLimits()))
+    found = find_definitions({asked}, paths, FileLimits(), time.monotonic() + 60, None)
+    assert [path.removeprefix(f"{root}/") for path in found] == expected
+    assert find_definitions({asked}, paths, FileLimits(), time.monotonic() - 1, None) == []
 
 
 # ---------------------------------------------------------------- settings

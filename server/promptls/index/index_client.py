@@ -129,7 +129,7 @@ class IndexClient:
 
         Waits for `NAMES_TIMEOUT_S` at most.
         """
-        return self._prioritize(self._machine.prescanner.files_defining(names), NAMES_TIMEOUT_S, token)
+        return self._prioritize(self._machine.prescanner.files_defining(names, token), NAMES_TIMEOUT_S, token)
 
     def prioritize_terms(self, terms: Sequence[str], token: CancelToken | None = None) -> Snapshot:
         """Read the waiting files that match search terms best; return a snapshot that contains them.

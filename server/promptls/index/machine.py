@@ -95,7 +95,7 @@ class IndexMachine:
             lambda result: self.post(partial(self._rows_written, result)),
             lambda store, error: self.post(partial(self._replace_store, store, f"is damaged: {error}")),
         )
-        self.prescanner = Prescanner(self.publisher, pool, self.post, walker)
+        self.prescanner = Prescanner(self.publisher, pool, config.limits, self.post, walker)
         self.documents = DocumentIndexer(self.publisher, pool, workspace, config.limits, self.root_state)
         self._walker = walker
         self._storage = storage

@@ -3,12 +3,14 @@
 A prescan takes a tenth of the time of outlines.  The words and names of a whole workspace are therefore available
 soon, and select the waiting files that should be read first for a question.  Their exact symbols are known once they
 are parsed.  Workers run `prescan`.  The indexer's thread merges the results into a `PrescanIndex`, which any thread may
-query, and which is cleared when no file is waiting.
+query, and which is cleared when no file is waiting.  `find_definitions` searches files that are not prescanned yet.
 """
 
 from __future__ import annotations
 
+import re
 import threading
+import time
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, compress, islice
@@ -17,8 +19,10 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from promptls.index.files.read import FileLimits, UnreadableFile, read_text
 from promptls.index.search.analyzer import STOP_WORDS, split_runs
 from promptls.index.search.term_dictionary import TermDictionary
+from promptls.model import CancelToken
 from promptls.util import bm25
 
 MIN_WORD_LENGTH, MAX_WORD_LENGTH = 2, 64
@@ -238,3 +242,65 @@ def _concatenate(
     sizes = [np.diff(np.frombuffer(starts, np.int32)) for _, _, starts in batches]
     offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *sizes]), dtype=np.int64)
     return np.concatenate([np.zeros(0, np.int32), *lists]), offsets
+
+
+MAX_DEFINING_FILES = 8
+"""Maximum number of files that are read first for requested names."""
+EXTRA_SEARCH_S = 0.1
+"""Seconds for which the search goes on after the first file that defines a name."""
+_MIN_NAME_LENGTH = 3
+"""Minimum length of a name, or of a file name, that is matched as a part of the other."""
+_SEARCHED_KEYWORDS = DEFINITION_KEYWORDS.union(
+    "proc object record const let var val static define data newtype instance impl".split()
+)
+"""Keywords of definitions, including those of values: the search is limited to the requested names."""
+_DEFINITION = rf"\b(?:{'|'.join(sorted(_SEARCHED_KEYWORDS))})\b[^\n]{{0,80}}?(?<![\w$])"
+"""Text before the name in a definition, in most languages.  Other languages only match files that contain the name."""
+
+
+def find_definitions(
+    names: Collection[str],
+    paths: Iterable[str],
+    limits: FileLimits,
+    deadline: float,
+    token: CancelToken | None,
+    roots: Sequence[str] = (),
+) -> list[str]:
+    """Return up to `MAX_DEFINING_FILES` files that probably define one of the names, the most likely first.
+
+    Files that only contain a name come last.  `deadline` is a value of `time.monotonic()`.
+
+    Raises:
+        Cancelled: The request was cancelled.
+    """
+    longest = sorted(names, key=len, reverse=True)
+    definition = re.compile(f"{_DEFINITION}(?:{'|'.join(map(re.escape, longest))})" r"(?![\w$])")
+    lowered = [name.lower() for name in longest]
+    likely: list[str] = []
+    others: list[str] = []
+    for path in paths:
+        (likely if _is_named_like(path, lowered) else others).append(path)
+    defining: list[str] = []
+    containing: list[str] = []
+    for path in (*likely, *others):
+        if token is not None:
+            token.check()
+        if len(defining) >= MAX_DEFINING_FILES or time.monotonic() > deadline:
+            break
+        content = read_text(path, limits, roots)
+        if isinstance(content, UnreadableFile) or not any(name in content.text for name in longest):
+            continue
+        if not definition.search(content.text):
+            containing.append(path)
+            continue
+        if not defining:
+            deadline = min(deadline, time.monotonic() + EXTRA_SEARCH_S)
+        defining.append(path)
+    return [*defining, *containing][:MAX_DEFINING_FILES]
+
+
+def _is_named_like(path: str, names: Iterable[str]) -> bool:
+    stem = path.rsplit("/", 1)[-1].split(".", 1)[0].lower().replace("_", "").replace("-", "")
+    return len(stem) >= _MIN_NAME_LENGTH and any(
+        stem in name or (len(name) >= _MIN_NAME_LENGTH and name in stem) for name in names
+    )

@@ -5,19 +5,22 @@ Workers prescan files before they outline any.  The indexer's thread merges the 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from functools import partial
 
-from promptls.index.prescan import PrescanBatch, PrescanIndex
+from promptls.index.files.read import FileLimits
+from promptls.index.prescan import MAX_DEFINING_FILES, PrescanBatch, PrescanIndex, find_definitions
 from promptls.index.publisher import Publisher
 from promptls.index.scan import jobs
 from promptls.index.scan.root_state import RootState
 from promptls.index.snapshot import Snapshot
 from promptls.index.workers.pool import WorkerPool
+from promptls.model import CancelToken
 
-MAX_DEFINING_FILES = 8
-"""Maximum number of files that are read first for requested names."""
+FALLBACK_TIMEOUT_S = 1.0
+"""Maximum seconds for the search in files that are not prescanned."""
 MAX_PRIORITIZED_FILES, MAX_PRIORITIZED_BYTES = 3, 40_000
 """Maximum number of files that are read first for the words of a question, and their maximum total size in bytes."""
 
@@ -29,11 +32,13 @@ class Prescanner:
         self,
         publisher: Publisher,
         pool: WorkerPool,
+        limits: FileLimits,
         post: Callable[[Callable[[], None]], None],
         executor: Executor,
     ) -> None:
         self._publisher = publisher
         self._pool = pool
+        self._limits = limits
         self._post = post  # runs a function on the indexer's thread
         self._executor = executor  # runs work that would block the indexer's thread
         self._index = PrescanIndex()
@@ -83,10 +88,25 @@ class Prescanner:
 
     # ---- any thread
 
-    def files_defining(self, names: Collection[str]) -> list[str]:
-        """Return up to `MAX_DEFINING_FILES` waiting files that probably define one of the names."""
+    def files_defining(self, names: Collection[str], token: CancelToken | None) -> list[str]:
+        """Return up to `MAX_DEFINING_FILES` waiting files that probably define one of the names.
+
+        Raises:
+            Cancelled: The request was cancelled.
+        """
         snapshot = self._publisher.snapshot
-        return [path for path in self._index.files_defining(names) if _is_waiting(path, snapshot)][:MAX_DEFINING_FILES]
+        paths = [path for path in self._index.files_defining(names) if _is_waiting(path, snapshot)][:MAX_DEFINING_FILES]
+        unknown = [p for p, e in snapshot.files.items() if not e.scanned and p not in self._index]
+        if len(paths) < MAX_DEFINING_FILES and unknown:
+            paths += find_definitions(
+                names,
+                unknown,
+                self._limits,
+                time.monotonic() + FALLBACK_TIMEOUT_S,
+                token,
+                [r.path for r in snapshot.roots],
+            )
+        return paths
 
     def files_matching(self, terms: Sequence[str]) -> list[str]:
         """Return the few waiting files that match the search terms best; none while the prescan is running."""
