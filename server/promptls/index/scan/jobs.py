@@ -386,9 +386,7 @@ def probe_dimension(channel: WorkerChannel) -> int:
 
 def affects_ignore_rules(path: str) -> bool:
     """Return whether a change of this file can change which files are ignored."""
-    return path.rsplit("/", 1)[-1] in {".gitignore", ".promptlsignore", "CACHEDIR.TAG"} or path.endswith(
-        "/.git/info/exclude"
-    )
+    return path.rsplit("/", 1)[-1] in {".gitignore", ".promptlsignore"} or path.endswith("/.git/info/exclude")
 
 
 def may_change_rules(path: str, documents: Iterable[str]) -> bool:
