@@ -61,8 +61,6 @@ _NAME_PART = re.compile(
 """A part of a name: in brackets, in backticks, quoted, plain, or a placeholder that a deployment tool replaces."""
 
 _NAME_SEPARATOR = re.compile(rb"[ \t]*\.+[ \t]*")
-
-_NAME_SEPARATOR = re.compile(rb"[ \t]*\.+[ \t]*")
 _ACCOUNT = rb"(?:`[^`\n]{0,200}`|'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|[\w%]+)"
 _HEADER = re.compile(
     rb"(?:^|;)[ \t]*(?P<verb>CREATE|ALTER)\s+(?:(?:%(modifiers)s)\b\s+"
