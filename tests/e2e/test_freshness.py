@@ -31,6 +31,17 @@ def test_unsaved_edit_is_used_in_next_answer(visit: Visit, shop: Path) -> None:
     assert "semantic" in hit["reasons"]
 
 
+def test_unsaved_text_is_used_although_its_version_is_missing(visit: Visit, shop: Path) -> None:
+    client = visit(shop)
+    client.wait_indexed()
+    uri = (shop / "shop/cart.py").as_uri()
+    client.notify("textDocument/didOpen", {"textDocument": {"uri": uri, "text": "FIRST = 1\n"}})
+    assert "FIRST = 1" in client.build("@shop/cart.py")["prompt"]
+    change = {"range": None, "rangeLength": None, "text": "SECOND = 2\n"}
+    client.notify("textDocument/didChange", {"textDocument": {"uri": uri, "version": None}, "contentChanges": [change]})
+    assert "SECOND = 2" in client.build("@shop/cart.py")["prompt"]
+
+
 def test_new_unsaved_file_is_indexed_until_it_is_closed(visit: Visit, shop: Path) -> None:
     client = visit(shop)
     client.wait_indexed()

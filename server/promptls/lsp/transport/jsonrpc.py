@@ -32,6 +32,16 @@ _TEXT_SYNC = (lsp.TEXT_DOCUMENT_DID_OPEN, lsp.TEXT_DOCUMENT_DID_CHANGE, lsp.NOTE
 _LONE_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
 
 
+def _with_defaults(params: Json) -> Json:
+    """Return the params of didOpen or didChange with the fields that some clients leave out or set to null."""
+    document = {"version": 0, "languageId": "", **{k: v for k, v in params["textDocument"].items() if v is not None}}
+    changed = {**params, "textDocument": document}
+    if "contentChanges" in params:
+        changes = params["contentChanges"]
+        changed["contentChanges"] = [{k: v for k, v in change.items() if v is not None} for change in changes]
+    return changed
+
+
 class PromptServerProtocol(LanguageServerProtocol):
     """pygls' protocol with three differences.
 
@@ -104,6 +114,8 @@ class PromptServerProtocol(LanguageServerProtocol):
             self._send_error(msg_id, NOT_INITIALIZED, "Send the notification initialized before the first request.")
             return
         try:
+            if method in (lsp.TEXT_DOCUMENT_DID_OPEN, lsp.TEXT_DOCUMENT_DID_CHANGE):
+                message = {**message, "params": _with_defaults(message["params"])}
             if method != lsp.TEXT_DOCUMENT_DID_OPEN:
                 message = self._with_opened_uri(message)
             structured = self._deserialize(message, method, msg_id)
