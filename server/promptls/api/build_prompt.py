@@ -61,7 +61,11 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
 def _resolve_options(
     engine: Engine, params: protocol.BuildPromptParams, mentions: tuple[Mention, ...], context: ResolveContext
 ) -> PromptOptions:
-    """Merge the params with recipe, settings and profile.  Raises InvalidParams: a name or value is invalid."""
+    """Merge the params with recipe, settings and profile.
+
+    Raises:
+        InvalidParams: A name or value is invalid.
+    """
     budget = BudgetRequest(params.budget.tokens, params.budget.model, params.budget.counter, params.budget.fill)
     request = RequestOptions(
         profile=params.profile,

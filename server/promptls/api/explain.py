@@ -105,7 +105,11 @@ def _encode_explanation(explanation: Explanation) -> Json:
 
 
 def explain_as_text(engine: Engine, params: ExplainSymbolParams, token: CancelToken) -> tuple[Json, str]:
-    """Return an explanation as JSON, and the text of the tool explain_symbol.  Raises InvalidParams."""
+    """Return an explanation as JSON, and the text of the tool explain_symbol.
+
+    Raises:
+        InvalidParams: Nothing has this name, or a relation is unknown.
+    """
     relations = [protocol.one_of("relations", name, RELATIONS) for name in params.relations or RELATIONS]
     snapshot = engine.snapshot(token)
     view = engine.graph_of(snapshot)

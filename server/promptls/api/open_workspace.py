@@ -17,7 +17,11 @@ class InvalidFolder(Exception):
 
 
 def folder_path(name: str) -> str:
-    """Return the absolute path of a workspace folder.  Raises InvalidFolder."""
+    """Return the absolute path of a workspace folder.
+
+    Raises:
+        InvalidFolder: The folder does not exist or cannot be read.
+    """
     try:
         path = Path(name).expanduser().absolute()
         exists = path.exists()

@@ -100,7 +100,11 @@ def list_regions(engine: Engine, params: protocol.ListParams, token: CancelToken
 
 
 def budget_for(engine: Engine, budget: protocol.Budget, default: int) -> tuple[int, Counter]:
-    """Return the tokens and the counter of a request.  Raises InvalidParams: the budget is invalid."""
+    """Return the tokens and the counter of a request.
+
+    Raises:
+        InvalidParams: The budget is invalid.
+    """
     request = BudgetRequest(budget.tokens or default, budget.model, budget.counter)
     try:
         limit = budget_of(engine.settings.budget, request)

@@ -78,7 +78,11 @@ P = TypeVar("P", bound=ToolParams)
 
 
 def decode_arguments(kind: type[P], arguments: Any) -> P:
-    """Decode the arguments of a tool.  Raises InvalidParams."""
+    """Decode the arguments of a tool.
+
+    Raises:
+        InvalidParams: A field is unknown, missing or has the wrong type; the error names the valid fields.
+    """
     arguments = {} if arguments is None else arguments
     hints = get_type_hints(kind, include_extras=True)
     if isinstance(arguments, dict):

@@ -52,7 +52,11 @@ class Tool(Struct, frozen=True):
 
 
 def call_tool(engine: Engine, name: str, arguments: Any, session: str, token: CancelToken) -> tuple[Json, str]:
-    """Call a tool on an index that is up to date with the disk.  Raises InvalidParams."""
+    """Call a tool on an index that is up to date with the disk.
+
+    Raises:
+        InvalidParams: The tool does not exist, or its arguments are invalid.
+    """
     tool = TOOLS.get(name)
     if tool is None:
         raise InvalidParams(f"unknown tool {name[:80]!r}; valid: {', '.join(TOOLS)}.", "name", tuple(TOOLS))

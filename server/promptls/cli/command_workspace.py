@@ -34,7 +34,11 @@ def add_workspace_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def workspace_paths(options: argparse.Namespace) -> list[str]:
-    """Return the absolute paths of the workspace folders.  Raises UsageError."""
+    """Return the absolute paths of the workspace folders.
+
+    Raises:
+        UsageError: A folder does not exist or cannot be read.
+    """
     from promptls.api.open_workspace import folder_path
 
     return [folder_path(name) for name in options.root or ["."]]

@@ -83,7 +83,11 @@ def cannot_listen(address: str, error: OSError) -> UsageError:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that accepts connections at an address; port 0 selects a free port.  Raises UsageError."""
+    """Return a socket that accepts connections at an address; port 0 selects a free port.
+
+    Raises:
+        UsageError: The address is in use.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)
@@ -176,7 +180,11 @@ def _mcp(options: argparse.Namespace) -> int:
 
 
 def _announced_token(bound: socket.socket) -> str:
-    """Return the token of the environment or a new one, and print what clients need.  Raises UsageError."""
+    """Return the token of the environment or a new one, and print what clients need.
+
+    Raises:
+        UsageError: The token of the environment cannot be sent in a header, or is too short.
+    """
     token = os.environ.get(TOKEN_VARIABLE, "")
     if token and not (len(token) >= MIN_TOKEN_CHARACTERS and re.fullmatch(r"[!-~]+", token)):
         raise UsageError(f"{TOKEN_VARIABLE} needs at least {MIN_TOKEN_CHARACTERS} ASCII characters without spaces.")

@@ -61,7 +61,7 @@ _POLL_S = 0.05
 
 
 Event = Callable[[], None]
-"""What the next step does, for example with the result of a job."""
+"""A function that the next step calls, such as one that takes the result of a job."""
 
 
 class IndexMachine:

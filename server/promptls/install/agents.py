@@ -39,7 +39,11 @@ description: Find and read code of this workspace with the tools search_code, re
 
 
 def plan_skill(client: Client, project: Path | None, home: Path, install: bool) -> Change | None:
-    """Return the change that writes or removes the skill; None for a client without skills.  Raises InstallError."""
+    """Return the change that writes or removes the skill; None for a client without skills.
+
+    Raises:
+        InstallError: The file cannot be read, or a link leads out of the project.
+    """
     if client.skills is None:
         return None
     folder = client.skills(home) if project is None else project / client.project_skills
@@ -113,10 +117,5 @@ def check_server(command: Sequence[str]) -> tuple[str, ...]:
                     timer.cancel()
                     process.kill()
             return tuple(tool["name"] for tool in answers[1]["result"]["tools"])
-        except (
-            OSError,
-            ValueError,
-            LookupError,
-            TypeError,
-        ):  # closing the pipe of a process that has ended may fail too
+        except (OSError, ValueError, LookupError, TypeError):  # an OSError also if the process ends before it reads
             raise InstallError(f"{shown} does not list its tools; run it in a terminal to see why.") from None

@@ -15,6 +15,7 @@ import re
 import stat
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ class Change(Struct, frozen=True):
 
     path: Path  # as the client names it, possibly a symbolic link
     before: str | None  # None if the file does not exist
-    after: str | None  # None to remove the file and its folder
+    after: str | None  # None to remove the file, and its folder if that is empty then
     project: Path | None = None  # folder that no link may leave
 
     @property
@@ -47,7 +48,11 @@ class Change(Struct, frozen=True):
         return (self.after or "") == (self.before or "")
 
     def write(self) -> Path | None:
-        """Write a change; return the path of the backup, None for a new file.  Raises InstallError."""
+        """Write a change; return the path of the backup, None for a new file.
+
+        Raises:
+            InstallError: The file is read-only or has changed since it was read, or a link leads out of the project.
+        """
         target = resolve_path(self.path, self.project)
         if read_text(target) != self.before:
             raise InstallError(f"{self.path} has changed meanwhile; run the command again.")
@@ -55,7 +60,8 @@ class Change(Struct, frozen=True):
         try:
             if self.after is None:
                 target.unlink()
-                self.path.parent.rmdir()
+                with suppress(OSError):  # it has files of the user
+                    self.path.parent.rmdir()
                 return None
             mode = 0o600  # clients keep tokens in these files
             if self.before is not None:
@@ -79,7 +85,11 @@ class Change(Struct, frozen=True):
 
 
 def configuration_path(client: Client, project: Path | None, home: Path) -> Path:
-    """Return the file that contains the servers of a client.  Raises InstallError."""
+    """Return the file that contains the servers of a client.
+
+    Raises:
+        InstallError: The client has no file in projects.
+    """
     if project is None:
         return client.path(home)
     if not client.project_path:
@@ -88,7 +98,11 @@ def configuration_path(client: Client, project: Path | None, home: Path) -> Path
 
 
 def plan_entry(client: Client, project: Path | None, home: Path, install: bool) -> Change:
-    """Return the change that adds the server to a client, updates it, or removes it.  Raises InstallError."""
+    """Return the change that adds the server to a client, updates it, or removes it.
+
+    Raises:
+        InstallError: The file cannot be read or edited, or a link leads out of the project.
+    """
     path = configuration_path(client, project, home)
     resolve_path(path, project)
     before = read_text(path)
@@ -112,9 +126,16 @@ def plan_entry(client: Client, project: Path | None, home: Path, install: bool) 
 
 
 def edit_json(path: Path, text: str, edit: Callable[[dict[str, Any]], None], shown: str) -> str:
-    """Return the text of a JSON file after an edit of the decoded object, in the form of the file.  Raises InstallError.
+    """Return the text of a JSON file after an edit of the decoded object, in the form of the file.
 
-    `shown` is what the user adds or removes by hand if the file has comments, which an edit would lose.
+    Args:
+        path: The file.
+        text: Its text.
+        edit: Changes the decoded object.
+        shown: What the user adds or removes by hand if the file has comments, which an edit would lose.
+
+    Raises:
+        InstallError: The text is not JSON, or has comments.
     """
     bare = text.removeprefix(_BOM)
     try:
@@ -132,7 +153,11 @@ def edit_json(path: Path, text: str, edit: Callable[[dict[str, Any]], None], sho
 
 
 def resolve_path(path: Path, project: Path | None) -> Path:
-    """Return a path without links.  Raises InstallError: a link leads out of the project."""
+    """Return a path without links.
+
+    Raises:
+        InstallError: A link leads out of the project.
+    """
     target = Path(os.path.realpath(path))
     if project is not None and not target.is_relative_to(os.path.realpath(project)):
         raise InstallError(f"{path} leads through a link to {target}, out of the project; remove the link first.")
@@ -153,7 +178,11 @@ def _replace(path: Path, text: str, mode: int) -> None:
 
 
 def read_text(path: Path) -> str | None:
-    """Return the text of a file with its line ends, None if it does not exist.  Raises InstallError."""
+    """Return the text of a file with its line ends, None if it does not exist.
+
+    Raises:
+        InstallError: The file cannot be read, is too large, or is a pipe, a device or a folder.
+    """
     try:
         # Opening a pipe would wait for a writer.
         with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:  # noqa: PTH123

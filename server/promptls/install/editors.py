@@ -49,7 +49,11 @@ class FolderChange(Struct, frozen=True):
         return "\n".join(f"{verbs[n in self.before, n in self.after]:<8} {self.path / n}" for n in changed)
 
     def write(self) -> Path | None:
-        """Replace the folder; return the path of the backup, None if the folder is new.  Raises InstallError."""
+        """Replace the folder; return the path of the backup, None if the folder is new.
+
+        Raises:
+            InstallError: The folder cannot be written.
+        """
         # Neovim loads the folders "start" and "opt" of a package, not the one that contains them.
         backup = self.path.parent.with_name(self.path.name + BACKUP_SUFFIX)
         try:
@@ -85,7 +89,11 @@ def nvim_folder(home: Path) -> Path:
 
 
 def plan_nvim(home: Path, install: bool) -> FolderChange:
-    """Return the change that installs, updates or removes the Neovim plugin.  Raises InstallError."""
+    """Return the change that installs, updates or removes the Neovim plugin.
+
+    Raises:
+        InstallError: The folder is a link, or this installation has no plugin.
+    """
     folder = nvim_folder(home)
     if folder.is_symlink():
         raise InstallError(f"{folder} is a link, which promptls did not create; remove it first.")
@@ -131,7 +139,11 @@ def emacs_init_file(home: Path) -> Path:
 
 
 def plan_emacs(home: Path, install: bool) -> Change:
-    """Return the change that adds the package to the init file of Emacs, or removes it.  Raises InstallError."""
+    """Return the change that adds the package to the init file of Emacs, or removes it.
+
+    Raises:
+        InstallError: The file cannot be read, or this installation has no package.
+    """
     path = emacs_init_file(home)
     before = read_text(path)
     text = before or ""

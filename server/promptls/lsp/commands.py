@@ -61,7 +61,11 @@ MAX_EXPORTS = 20
 
 
 def export_prompt(settings: Settings, uri: str, prompt: str) -> Path:
-    """Write a prompt to a new file in the cache that only the user can read.  Raises OSError."""
+    """Write a prompt to a new file in the cache that only the user can read.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
     directory = cache_directory(settings) / "prompts"
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     name = re.sub(r"[^\w-]+", "-", uri.rsplit("/", 1)[-1].removesuffix(".md"))[:40].strip("-") or "prompt"

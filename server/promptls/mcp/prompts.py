@@ -49,7 +49,11 @@ def _prompt(recipe: Json) -> types.Prompt:
 
 
 def get_prompt(engine: Engine, name: str, arguments: dict[str, str], token: CancelToken) -> types.GetPromptResult:
-    """Build the prompt of a recipe.  Raises InvalidParams."""
+    """Build the prompt of a recipe.
+
+    Raises:
+        InvalidParams: The recipe is unknown, or an argument is missing or invalid.
+    """
     engine.index.refresh(token)
     recipe = _find_recipe(engine, name, token)
     own = {argument["name"] for argument in recipe["arguments"]}

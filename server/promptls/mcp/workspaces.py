@@ -130,7 +130,10 @@ def default_root() -> tuple[str, ...]:
     Raises:
         InvalidFolder: The current folder was deleted.
     """
-    path = Path.cwd().resolve()
+    try:
+        path = Path.cwd().resolve()
+    except FileNotFoundError:
+        raise InvalidFolder("the current folder was deleted; change to another folder.") from None
     return (path.as_posix(),) if is_project(path) else ()
 
 

@@ -438,13 +438,11 @@ def suggest_symbol(
         names = [key for _, key in index.search(name, 5, MatchTier.WORD)]
     best: tuple[tuple[int, int, bool, bool, OutlineRef], Symbol] | None = None
     allowed = frozenset(paths or ())
-    for ref in (
-        ref
-        for n in names
-        for ref in islice(
-            (r for r in snapshot.names.get(n.lower(), ()) if paths is None or r[0] in allowed), MAX_CANDIDATES
-        )
-    ):
+    refs: list[OutlineRef] = []
+    for similar in names:
+        found = (ref for ref in snapshot.names.get(similar.lower(), ()) if paths is None or ref[0] in allowed)
+        refs += islice(found, MAX_CANDIDATES)
+    for ref in refs:
         symbol, label = snapshot.symbol(ref), snapshot.label(ref[0])
         if symbol is None:
             continue

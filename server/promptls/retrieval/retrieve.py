@@ -1,10 +1,10 @@
 """Retrieval pipeline: first-stage scores, candidates, features, ranking model, optional second stage, ranked items.
 
-The second stage reorders the best regions by a cross-encoder, if one is configured.  Scores
-of such models have no common scale, so only their order is used: it is converted to normal scores (van der Waerden
-1952), which are added to the log-odds of the first stage.  Regions that the first stage hardly distinguishes follow the
-model, and a region with a large lead keeps it.  The sorted list of probabilities stays as it is, and the n-th region gets
-the n-th of them: thresholds and prompts that are sized by relevance keep their meaning.
+The second stage reorders the best regions by a cross-encoder, if one is configured.  Scores of such models have no
+common scale, so only their order is used: it is converted to normal scores (van der Waerden 1952), which are added to
+the log-odds of the first stage.  Regions that the first stage hardly distinguishes follow the model, and a region with a
+large lead keeps it.  The sorted list of probabilities stays as it is, and the n-th region gets the n-th of them:
+thresholds and prompts that are sized by relevance keep their meaning.
 """
 
 from __future__ import annotations

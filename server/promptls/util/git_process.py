@@ -76,10 +76,14 @@ def run_git(
     token: CancelToken | None = None,
     data: bytes | None = None,
 ) -> GitResult:
-    """Run a git command in a folder and return its output.  Raises OSError, or ValueError for a NUL character.
+    """Run a git command in a folder and return its output.
 
     On a time-out, on more than `max_bytes` of output, or when the token is cancelled, git and its child processes are
     killed and the output so far is returned.
+
+    Raises:
+        OSError: git cannot be started.
+        ValueError: An argument contains a NUL character.
     """
     # Files instead of pipes: only stdout has to be read while git runs, and the server's own stdin carries LSP.
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:

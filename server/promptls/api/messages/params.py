@@ -400,7 +400,11 @@ def attribute(name: str) -> str:
 
 
 def one_of(field: str, value: str, valid: tuple[str, ...]) -> str:
-    """Return `value` if it is one of the valid values.  Raises InvalidParams."""
+    """Return `value` if it is one of the valid values.
+
+    Raises:
+        InvalidParams: It is not; the error lists the valid values.
+    """
     if value not in valid:
         names = tuple(sorted(valid))
         raise InvalidParams(f"unknown {field} {value!r}; valid: {', '.join(names)}.", field, names)

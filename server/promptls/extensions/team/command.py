@@ -92,7 +92,7 @@ def _status(options: argparse.Namespace) -> int:
         print_error(storage_problem(error, storage))
         return FAILURE
     if table is None:
-        print_error(f"There is no team index in {storage.uri}; run `promptls team build`.")
+        print_error(f"{storage.uri} has no team index; run `promptls team build`.")
         return FAILURE
     identity, unindexed = identity_of(table), indices.unindexed_rows(table)
     size = sum(file.file_size_bytes or 0 for fragment in table.get_fragments() for file in fragment.data_files())
@@ -119,7 +119,11 @@ def _has_packages() -> bool:
 
 
 def _config(file: Path) -> TeamConfig:
-    """Read the configuration.  Raises UsageError: it is invalid."""
+    """Read the configuration.
+
+    Raises:
+        UsageError: The configuration is invalid.
+    """
     from promptls.extensions.team.team_config import read_config
     from promptls.model import Problem
 

@@ -44,7 +44,11 @@ class Checkout(Struct, frozen=True):
 
 
 def latest_commit(repository: Repository) -> str:
-    """Return the commit that the branch of a repository points to, without fetching it.  Raises FetchError."""
+    """Return the commit that the branch of a repository points to, without fetching it.
+
+    Raises:
+        FetchError: The repository cannot be reached, or has no such branch.
+    """
     reference = f"refs/heads/{repository.branch}" if repository.branch else "HEAD"
     output = _git(repository, ("ls-remote", "--", _address(repository), reference), None)
     commit = output.partition("\t")[0].strip()
@@ -54,7 +58,11 @@ def latest_commit(repository: Repository) -> str:
 
 
 def fetch(repository: Repository, cache: Path) -> Checkout:
-    """Check out the latest commit of a repository in the cache folder.  Raises FetchError."""
+    """Check out the latest commit of a repository in the cache folder.
+
+    Raises:
+        FetchError: The repository cannot be fetched.
+    """
     folder = cache / repository.cache_name
     try:
         return _checkout(repository, folder)

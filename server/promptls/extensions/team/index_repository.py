@@ -72,9 +72,18 @@ class IndexedRepository(Struct, frozen=True):
 def index_repository(
     repository: Repository, storage: Storage, config: IndexConfig, cache_folder: str, base_version: int = 0
 ) -> IndexedRepository:
-    """Fetch, scan, embed and write a repository.  Raises FetchError, or TeamError for a table of another model.
+    """Fetch, scan, embed and write a repository.
 
-    `base_version` is the version of the table whose vectors are reused, 0 if the table is rebuilt.
+    Args:
+        repository: The repository.
+        storage: Storage of the table.
+        config: Configuration of the index.
+        cache_folder: Folder of the checkouts.
+        base_version: Version of the table whose vectors are reused, 0 if the table is rebuilt.
+
+    Raises:
+        FetchError: The repository cannot be fetched.
+        TeamError: The table has rows of another model.
     """
     configure_libraries()
     scanner = _scanner(config)

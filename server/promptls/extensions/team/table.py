@@ -81,7 +81,11 @@ def commit_build(storage: Storage, identity: StoreIdentity, fragments: Sequence[
 
 
 def commit_update(dataset: Any, storage: Storage, replaced: Sequence[str], fragments: Sequence[str]) -> Any:
-    """Delete the rows of repositories and add new ones as one version; return the table.  Raises TeamError."""
+    """Delete the rows of repositories and add new ones as one version; return the table.
+
+    Raises:
+        TeamError: Another command has changed the index.
+    """
     import lance
 
     conflict = TeamError("Another command has changed the team index meanwhile; run the update again.")

@@ -59,7 +59,11 @@ class TeamTable:
     """One version of the table, opened for reading."""
 
     def __init__(self, storage: Storage) -> None:
-        """Open the published version.  Raises MissingIndex: there is none."""
+        """Open the published version.
+
+        Raises:
+            MissingIndex: No version is published.
+        """
         self._storage = storage
         self._threads = ThreadPoolExecutor(2, "team-search")
         minimum = INDEX_CACHE_BYTES

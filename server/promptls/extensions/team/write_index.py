@@ -68,7 +68,7 @@ def update(config: TeamConfig, cache: str, on_progress: OnProgress = lambda done
     """Index the repositories whose commit or configuration has changed; remove those that are no longer configured.
 
     Raises:
-        TeamError: There is no index, it was built with another model, or another command has changed it meanwhile.
+        TeamError: The index is missing, was built with another model, or was changed by another command.
     """
     start = time.perf_counter()
     table = open_table(config.storage)
@@ -101,7 +101,11 @@ def update(config: TeamConfig, cache: str, on_progress: OnProgress = lambda done
 def _index(
     config: TeamConfig, repositories: Sequence[Repository], cache: str, base_version: int, on_progress: OnProgress
 ) -> tuple[list[IndexedRepository], list[str]]:
-    """Index repositories as tasks of Ray, one per core; return the results and what failed.  Raises TeamError."""
+    """Index repositories as tasks of Ray, one per core; return the results and what failed.
+
+    Raises:
+        TeamError: The index was built with another model.
+    """
     import ray
 
     results: list[IndexedRepository] = []

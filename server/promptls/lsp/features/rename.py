@@ -21,7 +21,11 @@ def prepare_rename(
 
 
 def rename(session: PromptDocumentSession, params: protocol.RenameParams, token: CancelToken) -> Json | None:
-    """Return the edits that replace every occurrence of a mention.  Raises InvalidParams."""
+    """Return the edits that replace every occurrence of a mention.
+
+    Raises:
+        InvalidParams: The new name is not a mention.
+    """
     analysis = session.analyze(params.text_document.uri, token)
     outcome = analysis.mention_at(params.position) if analysis is not None else None
     if analysis is None or outcome is None:

@@ -261,7 +261,11 @@ class GuardedWriter(StdoutWriter):
         self._loop = asyncio.get_running_loop()
 
     def write(self, data: bytes) -> None:
-        """Write bytes.  Raises BrokenPipeError: the client has closed its end of the stream."""
+        """Write bytes.
+
+        Raises:
+            BrokenPipeError: The client has closed its end of the stream.
+        """
         try:
             super().write(data)
         except (BrokenPipeError, ValueError):

@@ -79,9 +79,8 @@ class FuzzyIndex:
         self._initials = StringTable("".join(compress(self._names.text, kept.tolist())).split("\n")[1:-1])
         if paths:
             self._wholes = StringTable(wholes)
-            self._wholes.word_starts[1:] &= self._wholes.codes[:-1] != ord(
-                "."
-            )  # an extension is not a word of the path
+            after_dot = self._wholes.codes[:-1] == ord(".")
+            self._wholes.word_starts[1:] &= ~after_dot  # an extension is not a word of the path
 
     def __len__(self) -> int:
         return len(self.keys)

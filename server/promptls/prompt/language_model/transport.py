@@ -45,7 +45,11 @@ class _Transport(httpx2.AsyncBaseTransport):  # type: ignore[misc,unused-ignore]
         await self._inner.aclose()
 
     async def handle_async_request(self, request: Any) -> Any:
-        """Send the request and read the whole response.  Raises `LanguageModelError` and the errors of httpx2."""
+        """Send the request and read the whole response.
+
+        Raises:
+            LanguageModelError: The response has another status than 2xx, or is too large.
+        """
         response = await self._inner.handle_async_request(self._clean_request(request))
         try:
             if response.status_code >= 300:

@@ -186,7 +186,11 @@ _MAX_NAME_CHARACTERS = 160
 
 
 def find_recipe(recipes: Mapping[str, Recipe], name: str) -> Recipe:
-    """Return the recipe with this name.  Raises UnknownName."""
+    """Return the recipe with this name.
+
+    Raises:
+        UnknownName: No recipe has this name.
+    """
     if name not in recipes:
         raise UnknownName("recipe", name, recipes)
     return recipes[name]
@@ -221,12 +225,15 @@ def context_values(
 
 
 def render_recipe(recipe: Recipe, arguments: Mapping[str, Any], values: Mapping[str, str]) -> str:
-    """Return the text of the task.  Raises InvalidOption for an unknown, missing or invalid argument.
+    """Return the text of the task.
 
     Args:
         recipe: The recipe.
         arguments: Arguments of the caller.
         values: The result of `context_values`.
+
+    Raises:
+        InvalidOption: An argument is unknown, missing or invalid.
     """
     by_name = {argument.name: argument for argument in recipe.arguments}
     for name in arguments:

@@ -32,7 +32,11 @@ class DiffBlock(Struct, frozen=True):
 def patience_diff(
     old: Sequence[Hashable], new: Sequence[Hashable], token: CancelToken | None = None
 ) -> list[DiffBlock]:
-    """Return the blocks of two texts in order, equal and different ones by turns.  Raises Cancelled."""
+    """Return the blocks of two texts in order, equal and different ones by turns.
+
+    Raises:
+        Cancelled: The token was cancelled.
+    """
     numbers: dict[Hashable, int] = {}
     a, b = ([numbers.setdefault(line, len(numbers)) for line in lines] for lines in (old, new))
     blocks: list[DiffBlock] = []
