@@ -298,6 +298,14 @@ def test_skill_of_the_user_is_not_removed(home: Path) -> None:
     assert skill.read_text() == "my own\n"
 
 
+def test_files_of_the_user_beside_the_skill_stay(home: Path) -> None:
+    assert main(["install", "claude-code"]) == 0
+    note = home / ".claude/skills/promptls/notes.md"
+    note.write_text("my own\n")
+    assert main(["install", "claude-code", "--uninstall"]) == 0
+    assert [path.name for path in note.parent.iterdir()] == ["notes.md"]
+
+
 def test_link_of_a_skill_out_of_the_project_is_refused(
     home: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
 import pytest
 
-from promptls.mcp.workspaces import is_project
+from promptls.api.open_workspace import InvalidFolder
+from promptls.mcp.workspaces import default_root, is_project
 
 
 @pytest.mark.parametrize("path", ["/", "/usr", "/usr/bin", "/etc"])
@@ -51,3 +53,13 @@ def test_folder_in_a_system_folder_is_a_project_if_a_file_says_so(
     assert not is_project(folder)
     (folder / "package.json").touch()
     assert is_project(folder)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the current folder cannot be deleted")
+def test_deleted_current_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(InvalidFolder, match="the current folder was deleted"):
+        default_root()
