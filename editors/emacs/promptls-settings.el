@@ -90,9 +90,7 @@ counter."
   :group 'promptls)
 
 (defcustom promptls-budget-fill "relevant"
-  "Server setting budget.fill.
-\"relevant\": include only code that the answer probably needs; \"full\": fill
-the budget with the most relevant code."
+  "\"relevant\": leave a part of a large budget free; \"full\": fill it."
   :type '(choice (const "full") (const "relevant"))
   :group 'promptls)
 

@@ -95,10 +95,7 @@ class BudgetSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=
     ] = ""
     fill: Annotated[
         Literal["relevant", "full"],
-        Meta(
-            description='"relevant": include only code that the answer probably needs; "full": fill the budget with the '
-            "most relevant code."
-        ),
+        Meta(description='"relevant": leave a part of a large budget free; "full": fill it.'),
     ] = "relevant"
 
 

@@ -218,10 +218,7 @@ def test_fill_decides_whether_less_relevant_code_is_added(client: Client) -> Non
     relevant = client.build(question)
     full = client.build(question, budget={"fill": "full"})
     assert "def stage_77(" in relevant["prompt"]
-    assert "; next best ." in relevant["trace"]["line"]
-    assert 2 * relevant["tokens"]["used"] < full["tokens"]["used"]
-    below = [item for item in relevant["omitted"] if "is below" in item["reason"]]
-    assert below
+    assert relevant["tokens"]["used"] <= 0.72 * 8000 < 0.9 * full["tokens"]["used"]
     with pytest.raises(ResponseError, match=r"budget\.fill"):
         client.build(question, budget={"fill": "half"})
 
@@ -237,4 +234,4 @@ def test_a_prompt_ends_with_a_map_of_regions_that_it_does_not_show(client: Clien
     assert result["tokens"]["used"] <= 6000
     listed = {line.split()[3].partition(":")[0] for line in after.split("\n") if " function stage_" in line}
     assert listed
-    assert not any(f"def {name}(" in result["prompt"] for name in listed)
+    assert listed.isdisjoint(item["symbol"] for item in result["items"] if item["form"] == "full" and "symbol" in item)

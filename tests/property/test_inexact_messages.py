@@ -47,7 +47,7 @@ def mutated(draw: st.DrawFn) -> Any:
         if (new := draw(VALUES | st.just(...))) is ...:
             del target[last]
         else:
-            target[last] = new
+            target[last] = copy.deepcopy(new)  # the values are shared by all examples
     return capabilities
 
 

@@ -34,12 +34,11 @@ def locations(regions: list[RetrievedItem]) -> list[str]:
     return [f"{Path(r.item.path).name}:{r.item.span.label}" for r in regions]
 
 
-def test_threshold_is_inclusive_and_can_be_relative() -> None:
+def test_threshold_is_inclusive() -> None:
     items = [retrieved(f"a.ts:{n}-{n}", s).item for n, s in ((1, 0.9), (2, 0.3), (3, 0.29))]
     kept, dropped = split_by_threshold(items, 0.3)
     assert [i.score for i in kept] == [0.9, 0.3]
     assert dropped[0].reason == "score 0.29 is below 0.3"
-    assert [i.score for i in split_by_threshold(items, 0.1, relative_threshold=0.5)[0]] == [0.9]
 
 
 def test_equal_text_is_dropped() -> None:

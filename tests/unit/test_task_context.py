@@ -13,7 +13,6 @@ from promptls.mentions.resolvers.git import unified_diff
 from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.context.explicit import locate_item
 from promptls.prompt.layouts import Message
-from promptls.prompt.scoring import SHORT_ITEM_LINES, required_score
 from promptls.prompt.tasks.changes import FileChange, parse_change
 from promptls.prompt.tasks.select import earlier_question, is_instruction_only
 from workspaces import context_of, snapshot_of
@@ -115,14 +114,6 @@ def test_follow_up_is_understood_with_the_question_before_it(question: str) -> N
 )
 def test_question_that_stands_alone(question: str, history: tuple[Message, ...]) -> None:
     assert earlier_question(question, history, NO_WORKSPACE) == ""
-
-
-@given(st.floats(0, 1), st.integers(0, 10_000), st.floats(0, 1))
-def test_required_score_increases_with_the_length_of_long_items(threshold: float, lines: int, exponent: float) -> None:
-    required = required_score(threshold, lines, exponent)
-    assert required >= threshold
-    assert required <= required_score(threshold, lines + 1, exponent)
-    assert required == threshold or lines > SHORT_ITEM_LINES
 
 
 TWO = "-- a.py --\ndef first():\n    return 1\n\n\ndef second():\n    return 2\n"

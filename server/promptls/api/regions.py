@@ -29,6 +29,7 @@ from promptls.prompt.region_list import LIST_BUDGET, ListedRegion
 from promptls.prompt.region_list import list_regions as lay_out
 from promptls.prompt.tokens import Counter
 from promptls.retrieval import retrieve
+from promptls.retrieval.places import with_places
 from promptls.retrieval.query import Query
 from promptls.util.text.display import plural
 
@@ -64,8 +65,12 @@ def list_regions(engine: Engine, params: protocol.ListParams, token: CancelToken
         complete=engine.index_complete,
     )
     query = with_names(with_joined_names(query, snapshot), params.names, snapshot)
+    sources = engine.index.source_reader(snapshot)
     with engine.index.foreground():
-        found = retrieve.search(query, snapshot, engine.index, services.strategy, token, paths).items
+        found: Sequence[Item] = retrieve.search(query, snapshot, engine.index, services.strategy, token, paths).items
+        if paths is None:
+            reader = engine.index.reader()
+            found = with_places(found, params.query, query, (), snapshot, reader, sources, token)
         items = promote_names(found, query)
         named = [item for item in items if matches_name(item, params.names)] if params.names else items
         current, changed = without_changed_files(named, snapshot)
@@ -77,7 +82,7 @@ def list_regions(engine: Engine, params: protocol.ListParams, token: CancelToken
         listed = lay_out(
             current,
             query,
-            engine.index.source_reader(snapshot),
+            sources,
             counter,
             max(1, budget - reserve),
             all_marked=params.all_marked or bool(params.paths) or query.seeks_tests or query.about_docs,

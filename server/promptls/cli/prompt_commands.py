@@ -21,7 +21,7 @@ def add_prompt_parser(commands: Any) -> None:
     parser.add_argument("--budget", type=int, metavar="TOKENS", help="maximum number of tokens of the prompt")
     parser.add_argument("--model", help="use the token budget of this model")
     parser.add_argument("--counter", help="token counter: auto, estimate or chars4")
-    parser.add_argument("--fill", help="relevant: only code that the answer probably needs; full: fill the budget")
+    parser.add_argument("--fill", help="relevant: leave a part of a large budget free; full: fill it")
     parser.add_argument("--variant", help="instruction style: baseline, strict, citation or anti_prior")
     parser.add_argument("--profile", help="set of pipeline constants (default: the setting retrieval.profile)")
     parser.add_argument("--recipe", help="named task to put before the message (see promptls recipes)")

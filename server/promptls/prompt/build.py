@@ -26,14 +26,12 @@ from promptls.prompt.assemble import AssembledPrompt, BudgetTooSmall, assemble, 
 from promptls.prompt.context import explicit, implicit, team_context
 from promptls.prompt.context.gather import MIN_MAP_TOKENS, Gathered, gather
 from promptls.prompt.context.history import redact_turns, select_turns
-from promptls.prompt.context.implicit import Candidates
 from promptls.prompt.context.query_understanding import understand_query
 from promptls.prompt.context.selection import SelectionReport
 from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Layout, Message, PromptMetadata, Section, message_only_layout
 from promptls.prompt.options import PromptOptions
 from promptls.prompt.packing.pack import ALREADY_INCLUDED, OmittedItem, PackingCandidate, PackResult, pack
-from promptls.prompt.profile import Profile
 from promptls.prompt.region_list import list_regions
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.rendering.spans import subtract_spans
@@ -57,6 +55,8 @@ MAX_ANALYZED_CHARACTERS = 100_000
 """Maximum number of characters of a question that are analyzed and searched for, about 0.5 s; the prompt has all."""
 MAP_FRAME_TOKENS = 60
 """Tokens of the fence and the introduction of this list."""
+FILLED_TOKENS = 4_000
+"""Budget up to which it is filled; of a larger one, the share `fill` of the profile is used as well."""
 MESSAGE_SHARE = 0.5
 """Share of the budget above which the log in a message is shortened."""
 
@@ -180,9 +180,9 @@ def build(
         renderer = _renderer(options, context)
         explicit_candidates, unreadable = explicit.packing_candidates(mentioned, gathered.retrieved, context, renderer)
         implicit_candidates = implicit.packing_candidates(candidates, renderer, context)
-        map_tokens = gathered.map_tokens if candidates.items else 0
+        map_tokens = gathered.map_tokens if candidates.items or gathered.absent else 0
         reserve = 0 if mentioned else map_tokens  # what is mentioned is not cut for the map
-        pack_local = _packing(explicit_candidates, implicit_candidates, options.profile)
+        pack_local = _packing(explicit_candidates, implicit_candidates, options)
         first_rank = len(explicit_candidates) + len(implicit_candidates)
         packed = team_context.pack_with_team(pack_local, team, left - reserve, first_rank, renderer)
         count.append(len(packed.items))
@@ -206,7 +206,7 @@ def build(
             history=turns.turns,
             layout=frame.layout,
             metadata=replace(frame.metadata, omitted_count=len(_over_budget(packed.omitted))),
-            empty_text=_nothing_relevant(candidates, options),
+            empty_text=_nothing_relevant(gathered, options),
             map_text=region_map,
             index_completeness=options.index_completeness,
             boundary_key=options.boundary_key,
@@ -303,9 +303,11 @@ def _renderer(options: PromptOptions, context: ResolveContext) -> Renderer:
 
 
 def _packing(
-    mentioned: Sequence[PackingCandidate], gathered: Sequence[PackingCandidate], profile: Profile
+    mentioned: Sequence[PackingCandidate], gathered: Sequence[PackingCandidate], options: PromptOptions
 ) -> Callable[[int], PackResult]:
     """Return the function that packs the candidates into a number of tokens as the profile does."""
+    profile = options.profile
+    beyond = max(0, options.budget - FILLED_TOKENS) if options.fill == "relevant" else 0
     return partial(
         pack,
         mentioned,
@@ -315,6 +317,7 @@ def _packing(
         order=profile.packing.order,
         implicit_share=profile.packing.implicit_share,
         explicit_reserve=profile.packing.explicit_reserve,
+        kept_free=int((1 - profile.packing.fill) * beyond),
     )
 
 
@@ -335,8 +338,14 @@ def _region_map(
     return list_regions(rest, query, context.sources, counter, budget - MAP_FRAME_TOKENS).text
 
 
-def _nothing_relevant(candidates: Candidates, options: PromptOptions) -> str:
-    """Return the notice of a prompt without code because no score reaches the threshold; "" if there is another reason."""
+def _nothing_relevant(gathered: Gathered, options: PromptOptions) -> str:
+    """Return why a prompt has no code: what is asked for does not exist, or no score reaches the threshold; else ""."""
+    if gathered.absent:
+        names = " or ".join(f'"{name}"' for name in gathered.absent)
+        return (
+            f"No file of the workspace contains {names}, so no code is included. The nearest regions are listed below."
+        )
+    candidates = gathered.candidates
     if candidates.items or not candidates.below or options.index_completeness < 1:
         return ""
     best = max(dropped.item.score for dropped in candidates.below)

@@ -119,7 +119,7 @@ def resolve_options(
         section_switches={**_section_settings(settings.sections), **recipe.sections, **request.sections},
         rules_tokens=settings.sections.rules_tokens,
         line_numbers=settings.sections.line_numbers,
-        threshold=_threshold(settings.retrieval.threshold, selected, fill),
+        threshold=selected.scoring.threshold if settings.retrieval.threshold is None else settings.retrieval.threshold,
         fill=fill,
         templates=load_instruction_templates(config_file().parent / "instructions"),
         language_model=language_model,
@@ -128,14 +128,6 @@ def resolve_options(
         boundary_key=boundary_key,
         warnings=(*budget.warnings, *recipe.warnings),
     )
-
-
-def _threshold(setting: float | None, selected: Profile, fill: str) -> float:
-    """Return the minimum score: the setting, else the profile's for the way in which the budget is used."""
-    if setting is not None:
-        return setting
-    full = selected.scoring.full_threshold
-    return full if fill == "full" and full is not None else selected.scoring.threshold
 
 
 def _load_profile(name: str) -> Profile:

@@ -81,10 +81,7 @@ class Scoring(Struct, frozen=True, forbid_unknown_fields=True):
     formula: Literal["retrieval", "hybrid"] = "retrieval"  # ignored if the profile has the hook `formula`
     boosts: tuple[str, ...] = ()  # names in `scoring.BOOSTS` or in the hook `boosts`
     max_score: float = 0.9  # maximum score of implicit context
-    threshold: float = 0.0  # minimum score; of a long item more, see `rank.required_score`
-    full_threshold: float | None = None  # minimum score, the only one, if the budget is to be filled; None: the same
-    mention_threshold: float = 0.0  # minimum score of what is added to mentioned code
-    relative_threshold: float = 0.0  # minimum score as a share of the best score
+    threshold: float = 0.0  # minimum score
     max_items: int = 0  # maximum number of items after the threshold; 0: no limit
     mmr_lambda: float = 1.0  # λ of maximal marginal relevance; 1: off
     similarity: Literal["words", "scope"] = "words"  # similarity measure of maximal marginal relevance
@@ -99,6 +96,7 @@ class Packing(Struct, frozen=True, forbid_unknown_fields=True):
     mode: Literal["best", "skip", "signature", "stop", "cut"] = "best"
     trim_first: bool = False
     order: Literal["file", "score", "reverse"] = "file"
+    fill: float = 1.0  # share of the tokens of a large budget that implicit context uses; see `build.FILLED_TOKENS`
     implicit_share: float = 1.0  # share of implicit context in the budget that explicit context leaves
     explicit_reserve: int = 0  # tokens of a larger budget that only explicit context may use; 0: shared
 

@@ -222,14 +222,6 @@ def apply_boosts(
 # ---------------------------------------------------------------- threshold
 
 
-LINE_OFFSET = 4
-"""Lines added to an item's length in its value per token: about what its header and fence cost."""
-
-
-SHORT_ITEM_LINES = 12
-"""Lines up to which the threshold does not depend on the length of an item."""
-
-
 class DroppedItem(Struct, frozen=True):
     """An item that a stage dropped, with the reason."""
 
@@ -241,35 +233,13 @@ StageResult = tuple[list[RetrievedItem], list[DroppedItem]]
 """Items that a stage keeps, and items that it drops."""
 
 
-def split_by_threshold(
-    items: Sequence[Item], threshold: float, relative_threshold: float = 0.0, token_cost_exponent: float = 0.0
-) -> tuple[list[Item], list[DroppedItem]]:
-    """Split items by score.
-
-    The minimum is `threshold`, and `relative_threshold` times the best score: next to an item that is very probably
-    needed, unlikely ones are less often.  `required_score` raises it for long items.
-    """
-    threshold = max(threshold, relative_threshold * max((item.score for item in items), default=0.0))
-    passed: list[Item] = []
-    dropped: list[DroppedItem] = []
-    for item in items:
-        minimum = required_score(threshold, len(item.span), token_cost_exponent)
-        if item.score >= minimum:
-            passed.append(item)
-        else:
-            score, required = _format_score(item.score), _format_score(minimum)
-            dropped.append(DroppedItem(item, f"score {score} is below {required}"))
-    return passed, dropped
-
-
-def required_score(threshold: float, lines: int, token_cost_exponent: float) -> float:
-    """Return the minimum score of an item: `threshold` up to `SHORT_ITEM_LINES`, more for a longer one.
-
-    A longer item costs more tokens, so the minimum increases with the same power of its length as in
-    `by_value_per_token`.
-    """
-    relative_cost = (lines + LINE_OFFSET) / (SHORT_ITEM_LINES + LINE_OFFSET)
-    return threshold * math.pow(max(1.0, relative_cost), token_cost_exponent)
+def split_by_threshold(items: Sequence[Item], threshold: float) -> tuple[list[Item], list[DroppedItem]]:
+    """Split items into those whose score reaches the threshold and those below."""
+    passed = [item for item in items if item.score >= threshold]
+    below = [item for item in items if item.score < threshold]
+    return passed, [
+        DroppedItem(i, f"score {_format_score(i.score)} is below {_format_score(threshold)}") for i in below
+    ]
 
 
 def _format_score(score: float) -> str:
@@ -405,6 +375,10 @@ def diversify(
         ordered.append(retrieved)
         redundancy = [max(n, jaccard(selected, other)) for n, (_, other) in zip(redundancy, remaining, strict=True)]
     return ordered
+
+
+LINE_OFFSET = 4
+"""Lines added to an item's length in its value per token: about what its header and fence cost."""
 
 
 def by_value_per_token(items: Sequence[RetrievedItem], token_cost_exponent: float) -> list[RetrievedItem]:

@@ -19,7 +19,7 @@
 ---@field model? string Model whose token budget is used; empty: the default budget. Default: ""
 ---@field counter? string Token counter: "auto", "estimate", "chars4" or the name of an exact counter. Default: "auto"
 ---@field tokenizer? string Path of a tokenizer.json or tiktoken rank file for exact counts; empty: none. User settings only. Default: ""
----@field fill? 'full'|'relevant' "relevant": include only code that the answer probably needs; "full": fill the budget with the most relevant code. Default: "relevant"
+---@field fill? 'full'|'relevant' "relevant": leave a part of a large budget free; "full": fill it. Default: "relevant"
 
 ---@class promptls.settings.Retrieval
 ---@field profile? string Profile of the pipeline for requests that do not set one. Default: "default"

@@ -21,14 +21,19 @@ from promptls.prompt.context.implicit import Candidates
 from promptls.prompt.context.query_understanding import QueryUnderstanding
 from promptls.prompt.context.selection import CERTAIN_SCORE, Selection, select_regions
 from promptls.prompt.options import PromptOptions
-from promptls.prompt.scoring import CorpusStatistics, split_by_threshold
+from promptls.prompt.scoring import CorpusStatistics, rerank, split_by_threshold
 from promptls.prompt.tasks import TaskContext, TaskRequest
-from promptls.prompt.tasks.feature import asks_for_feature, items_around_feature
 from promptls.prompt.tasks.select import task_context
 from promptls.retrieval.query import parse_query
 
 MAP_SHARE, MAX_MAP_TOKENS, MIN_MAP_TOKENS = 0.08, 640, 140
 """Share of the budget of the list of regions that are not shown, and its tokens: about 40 regions, and at least five."""
+
+ABSENT_MAP_TOKENS = 320
+"""Tokens of this list if what the question asks for does not exist: about 15 regions."""
+
+FILL_THRESHOLD = 0.001
+"""Minimum score of an item if the budget is to be filled."""
 
 Stage = Callable[[str, int], AbstractContextManager[list[int]]]
 """Times a stage of the pipeline, by its name and input count; the output count is appended to the list."""
@@ -44,6 +49,7 @@ class Gathered(Struct, frozen=True):
     message_only: bool = False  # whether the prompt is the message alone
     map_tokens: int = 0  # of the list of regions that the prompt does not show
     needs_overview: bool = False  # whether nothing is mentioned or found
+    absent: tuple[str, ...] = ()  # names that the question asks for and no file contains
 
 
 def gather(
@@ -77,16 +83,11 @@ def gather_by_task(
     is_wanted = task.retrieval != "none" or (options.fill == "full" and not task.as_outlines)
     retrieved = _retrieve(request, options, stage, allowed=is_wanted and not understanding.is_foreign)
     with stage("threshold", len(retrieved)) as count:
-        if options.fill == "relevant":
-            read = implicit.read_relevant_items(retrieved, context, options, related=task.retrieval == "related")
-            count.append(len(read.items))
-            if task.retrieval == "all" and asks_for_feature(intent):
-                around = items_around_feature([r.item for r in read.items], context)
-                read = implicit.append(read, implicit.read_items(around, context, scored=True))
-        else:
-            read, passed = _read_above_threshold(retrieved, options, context)
-            count.append(passed)
-    candidates = _deduplicate(read, options, stage)
+        read, passed = _read_above_threshold(retrieved, options, context)
+        count.append(passed)
+        if task.absent:
+            read = implicit.Candidates((), {})
+    candidates = _deduplicate(replace(read, items=tuple(rerank(read.items))), options, stage)
     context.token.check()
     first = implicit.read_items(task.items, context, scored=True)
     candidates = replace(implicit.prepend(first, candidates), as_outlines=task.as_outlines)
@@ -110,7 +111,10 @@ def gather_by_task(
         task.instructions,
         selection,
         message_only=not has_purpose,
-        map_tokens=0 if is_exact or not has_purpose else _map_tokens(options.budget),
+        map_tokens=0
+        if is_exact or not has_purpose
+        else (ABSENT_MAP_TOKENS if task.absent else _map_tokens(options.budget)),
+        absent=task.absent,
     )
 
 
@@ -150,6 +154,8 @@ def _retrieve(request: TaskRequest, options: PromptOptions, stage: Stage, *, all
             else:
                 max_items = implicit.max_candidates(options.profile, options.budget)
                 items = implicit.retrieve_items(request.intent.query, request.explicit_items, context, max_items)
+                if gathering.by_task:
+                    items = implicit.add_places(items, request, context)
         count.append(len(items))
     context.token.check()
     return items
@@ -159,10 +165,8 @@ def _read_above_threshold(
     retrieved: Sequence[Item], options: PromptOptions, context: ResolveContext
 ) -> tuple[Candidates, int]:
     """Return the first items that reach the threshold with their text, and how many reach it."""
-    scoring = options.profile.scoring
-    is_full = options.fill == "full" and scoring.full_threshold is not None
-    relative = 0.0 if is_full else scoring.relative_threshold
-    passed, below = split_by_threshold(retrieved, options.threshold, relative)
+    threshold = min(options.threshold, FILL_THRESHOLD) if options.fill == "full" else options.threshold
+    passed, below = split_by_threshold(retrieved, threshold)
     read = implicit.read_top_items(passed, context, options.profile, options.budget)
     return replace(read, below=tuple(below)), len(passed)
 

@@ -15,7 +15,6 @@ from promptls.graph.node_search import search_nodes
 from promptls.mentions.context import ResolveContext
 from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.context.explicit import locate_item
-from promptls.prompt.options import PromptOptions
 from promptls.prompt.packing.pack import PackingCandidate
 from promptls.prompt.profile import Profile
 from promptls.prompt.rendering.forms import item_forms, outline_definitions
@@ -30,10 +29,11 @@ from promptls.prompt.scoring import (
     apply_time_decay,
     by_value_per_token,
     diversify,
-    rerank,
     score_items,
     split_by_threshold,
 )
+from promptls.prompt.tasks import TaskRequest
+from promptls.retrieval.places import with_places
 from promptls.retrieval.query import Query
 from promptls.retrieval.retrieve import retrieve, score_first_stage
 
@@ -76,7 +76,7 @@ def retrieve_items(query: Query, explicit: Sequence[Item], context: ResolveConte
     snapshot, index, token = context.snapshot, context.index, context.token
     strategy = context.services.strategy
     strategy = replace(strategy, limits=strategy.limits.for_regions(max_items))
-    paths = {item.path for item in explicit if item.kind != "folder"}
+    paths = {item.path for item in explicit if item.kind == "file"}
     first_stage = score_first_stage(query, snapshot, index, token, paths)
     everywhere = retrieve(query, snapshot, index, strategy, token, first_stage=first_stage).items
     if not paths:
@@ -84,6 +84,15 @@ def retrieve_items(query: Query, explicit: Sequence[Item], context: ResolveConte
     in_mentioned = retrieve(query, snapshot, index, strategy, token, paths, first_stage).items
     known = {(item.path, item.span) for item in in_mentioned}
     return [*in_mentioned, *(item for item in everywhere if (item.path, item.span) not in known)]
+
+
+def add_places(items: Sequence[Item], request: TaskRequest, context: ResolveContext) -> Sequence[Item]:
+    """Return the ranked items with the places of the names of the question, and of mentioned symbols."""
+    symbols = [item.symbol for item in request.explicit_items if item.symbol]
+    index, query = context.index, request.intent.query
+    return with_places(
+        items, request.question, query, symbols, context.snapshot, index.reader(), context.sources, context.token
+    )
 
 
 def graph_items(question: str, max_items: int, context: ResolveContext) -> list[Item]:
@@ -112,24 +121,6 @@ def read_top_items(items: Sequence[Item], context: ResolveContext, profile: Prof
     max_characters = CHARACTERS_PER_TOKEN * budget
     top = items[: max_candidates(profile, budget)]
     return read_items(top, context, scored=True, min_items=min_items, max_characters=max_characters)
-
-
-def read_relevant_items(
-    items: Sequence[Item], context: ResolveContext, options: PromptOptions, related: bool
-) -> Candidates:
-    """Read and rerank the first items, and keep those that reach the threshold.
-
-    With `related`, the threshold is that of code that is added to mentioned code.
-    """
-    scoring, exponent = options.profile.scoring, options.profile.packing.token_cost_exponent
-    possible, unlikely = split_by_threshold(items, scoring.full_threshold or 0.0)
-    read = read_top_items(possible, context, options.profile, options.budget)
-    reranked = rerank(read.items)
-    threshold = max(options.threshold, scoring.mention_threshold if related else 0.0)
-    passed, below = split_by_threshold([r.item for r in reranked], threshold, scoring.relative_threshold, exponent)
-    kept = {(item.path, item.span, item.kind) for item in passed}
-    relevant = tuple(r for r in reranked if (r.item.path, r.item.span, r.item.kind) in kept)
-    return replace(read, items=relevant, below=(*below, *unlikely))
 
 
 def read_items(
@@ -195,7 +186,7 @@ def apply_scores(candidates: Candidates, profile: Profile, query: ScoringQuery, 
 def apply_threshold(candidates: Candidates, threshold: float, profile: Profile) -> Candidates:
     """Drop items with a score below the threshold, and items beyond the profile's maximum number."""
     constants = profile.scoring
-    passed, dropped = split_by_threshold([r.item for r in candidates.items], threshold, constants.relative_threshold)
+    passed, dropped = split_by_threshold([r.item for r in candidates.items], threshold)
     keys = {(item.path, item.span, item.kind) for item in passed}
     items = [r for r in candidates.items if (r.item.path, r.item.span, r.item.kind) in keys]
     limit = constants.max_items or len(items)
@@ -207,11 +198,6 @@ def keep_from(candidates: Candidates, score: float) -> Candidates:
     """Keep the items of a task and the retrieved items that reach a score."""
     kept = tuple(r for r in candidates.items if r.item.origin is Origin.TASK or r.item.score >= score)
     return replace(candidates, items=kept)
-
-
-def append(candidates: Candidates, more: Candidates) -> Candidates:
-    """Put more candidates after others."""
-    return replace(candidates, items=(*candidates.items, *more.items), files={**candidates.files, **more.files})
 
 
 def prepend(first: Candidates, candidates: Candidates) -> Candidates:

@@ -121,6 +121,7 @@ def pack(
     order: Order = "file",
     implicit_share: float = 1.0,
     explicit_reserve: int = 0,
+    kept_free: int = 0,
 ) -> PackResult:
     """Select forms of the candidates whose tokens add up to at most `budget`.
 
@@ -135,6 +136,7 @@ def pack(
         trim_first: in mode "skip" and "stop", trim the first implicit candidate if it does not fit.
         order: order of implicit items in the prompt; with "file" and mode "best", items of one file share a fence.
         implicit_share: maximum share of implicit items in what explicit items leave.
+        kept_free: tokens that implicit items leave free; a quarter of them is used if explicit items leave no more.
         explicit_reserve: a larger budget is split into this part for explicit items and the rest for implicit items.
     """
     split = 0 < explicit_reserve < budget
@@ -147,6 +149,7 @@ def pack(
     )
     _pack_explicit(packer, explicit)
     packer.remaining = int((budget - explicit_reserve if split else packer.remaining) * implicit_share)
+    packer.remaining = max(packer.remaining - kept_free, min(packer.remaining, kept_free // 4))
     if mode == "best":
         _pack_best(packer, implicit, len(explicit))
     else:

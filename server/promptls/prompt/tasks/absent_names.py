@@ -1,0 +1,47 @@
+"""Names that a question asks for although no file contains them: "does this support MongoDB?"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from promptls.index import tokenize
+from promptls.prompt.tasks import TaskRequest
+
+MAX_CHARACTERS = 500
+"""Maximum length of a question that is examined; a longer one describes a situation."""
+
+_ASKS_WHETHER = re.compile(
+    r"\W*(?:(?:so|and|but|or|hi|hey|hello|ok|okay|please|also)\W+)*(?:where|which|what (?:file|class|setting|option)|is there|are there|does|do we"
+    r"|can i|can we|how (?:do|can) (?:i|we) (?:use|set|configure|enable|point|turn on)|dónde|hay|gibt es|wo)\b",
+    re.I,
+)
+"""The start of a clause that asks for something existing."""
+_NEW = re.compile(r"\b(?:add(?:ing)?|new|implementing|introduc\w+|creat\w+|writ(?:e|ing)|contribut\w+)\b", re.I)
+_COMPARED = re.compile(r"\b(?:like|such as|similar to|e\.g\.).*", re.I)
+_CLAUSE_END = re.compile(r"(?<=[.?!;:])\s+|\s+and (?=how\b|where\b|what\b|which\b|when\b|why\b)|\n")
+_WORD = re.compile(r"(?<![\w@#/.])[A-Za-z][A-Za-z0-9]{2,}\b")
+
+
+def absent_names(request: TaskRequest) -> tuple[str, ...]:
+    """Return the names that a short question asks for and no indexed file contains."""
+    context, question = request.context, request.question
+    if len(question) > MAX_CHARACTERS or not context.index_complete:
+        return ()
+    count = context.index.reader().document_frequency
+    is_english = request.intent.query.translation is None
+    names = dict.fromkeys(_names(question, is_english))
+    return tuple(name for name in names if not all(map(count, tokenize(name))))
+
+
+def _names(question: str, is_english: bool) -> Iterator[str]:
+    """Yield abbreviations, CamelCase and, in English, capitalized words of the clauses that ask for something existing."""
+    for clause in (_COMPARED.sub("", clause) for clause in _CLAUSE_END.split(question)):
+        if not _ASKS_WHETHER.match(clause) or _NEW.search(clause):
+            continue
+        for match in _WORD.finditer(clause):
+            name = match[0]
+            is_first = not clause[: match.start()].strip(" ¿\"'(")
+            is_abbreviation = re.search(r"[a-z][A-Z]|[A-Z]{2}", name) is not None
+            if is_abbreviation or (is_english and name[0].isupper() and not is_first):
+                yield name
