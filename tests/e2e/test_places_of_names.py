@@ -66,6 +66,12 @@ def test_list_has_the_places_of_a_name(client: Client) -> None:
     assert [name for name in ("linktaco.py", "options.py", "settings.html") if name not in text] == []
 
 
+def test_definition_around_mentioned_lines_comes_first(client: Client) -> None:
+    prompt = client.build("why is this added? @services/service_7.py:5", budget={"tokens": 900})["prompt"]
+    assert "part_0 = entry[0] + 7" in prompt
+    assert "part_19 = entry[19] + 7" in prompt
+
+
 def used(client: Client, question: str) -> tuple[int, str]:
     result: Json = client.build(question)
     return result["tokens"]["used"], result["prompt"]

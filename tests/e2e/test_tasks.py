@@ -194,9 +194,22 @@ def test_structure_of_a_file_is_its_outline_with_sizes_and_references(client: Cl
     assert "(outline)" not in client.build("explain @src/store.py")["prompt"]
 
 
-def test_new_feature_is_shown_where_a_similar_one_is_used_and_tested(client: Client) -> None:
-    shown = places(client.build("add a function that mixes two colors by weight"))
-    assert "src/colors.py" in {place.split()[0] for place in shown}
-    assert any(
-        place.startswith("src/theme.py") for place in places(client.build("add a function that darkens a color"))
-    )
+def section(prompt: str, name: str) -> str:
+    return prompt.partition(f' section="{name}">')[2].partition("\n</context-")[0]
+
+
+def test_long_rules_are_shown_where_they_concern_the_question(client: Client, root: Path) -> None:
+    filler = "".join(f"## Rule {n}\n\nName variables of kind {n} after their units.\n\n" for n in range(60))
+    (root / "AGENTS.md").write_text(f"# Rules\n\n## Reports\n\nPrinted reports are sorted by key.\n\n{filler}")
+    try:
+        rules = section(client.build("how are reports printed?")["prompt"], "rules")
+        assert "Printed reports are sorted" in rules
+        assert "kind 45" not in rules
+        assert "kind 45" in section(client.build("fix the printed reports")["prompt"], "rules")
+    finally:
+        (root / "AGENTS.md").unlink()
+
+
+@pytest.mark.parametrize("message", ["what time is it?", "what day is it today?", "wie spät ist es"])
+def test_question_about_the_time_adds_nothing(client: Client, message: str) -> None:
+    assert client.build(message)["prompt"] == message

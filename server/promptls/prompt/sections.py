@@ -14,6 +14,7 @@ from itertools import groupby
 from msgspec import Struct
 
 from promptls.git.history_cache import freshness_warning
+from promptls.index import tokenize
 from promptls.knowledge import code_owners, rule_files
 from promptls.knowledge.memory_requests import relevant_entries
 from promptls.knowledge.project import project_overview
@@ -32,6 +33,12 @@ from promptls.prompt.tokens import Counter
 MAX_SHARE_FACTOR = 2
 """Maximum size of a section as a multiple of its own share, with what other sections leave unused."""
 
+MAX_WHOLE_RULES = 1_200
+"""Maximum number of characters of rules that are shown for every question."""
+MIN_SHARED_TERMS = 2
+"""Minimum number of search terms that a section of longer rules has in common with a question that it concerns."""
+CHANGES = frozenset({"create", "modify", "fix", "refactor"})
+"""Actions that change code, for which all rules count."""
 MIN_SECTION_TOKENS = 24
 """Minimum size of a truncated section in tokens; a smaller one is not worth its heading."""
 
@@ -168,10 +175,18 @@ def _format(section: SectionContext) -> SectionNotes:
 
 
 def _rules(section: SectionContext) -> SectionNotes:
-    """Rules that apply to the files in the prompt, except rule files that are mentioned as a whole."""
+    """Rules that apply to the files in the prompt, except rule files that are mentioned as a whole.
+
+    Of long ones, the sections that concern the question, and the others if the answer changes code.
+    """
     collected = rule_files.collect_rules(section.context.sources, section.files)
     full_files = {section.context.snapshot.label(path) for path in section.full_files}
     notes = [(note, rule.path) for rule in collected.active for note in rule.entries if note.source not in full_files]
+    if sum(len(note.text) for note, _ in notes) > MAX_WHOLE_RULES:
+        terms = set(section.intent.query.terms)
+        concerning = [n for n in notes if len(terms.intersection(tokenize(n[0].text))) >= MIN_SHARED_TERMS]
+        others = [n for n in notes if n not in concerning] if section.intent.action in CHANGES else []
+        notes = [*concerning, *others]
     return SectionNotes(tuple(note for note, _ in notes), collected.problems, tuple(path for _, path in notes))
 
 

@@ -270,8 +270,12 @@ def merge_places(ranked: Sequence[Item], places: Sequence[Place], snapshot: Snap
     by_path: dict[str, list[Item]] = defaultdict(list)
     for item in ranked:
         by_path[item.path].append(item)
+    best: dict[tuple[str, Span], float] = {(item.path, item.span): item.score for item in ranked}
     scored = [_scored(place, by_path[place.path], snapshot) for place in places]
-    return list(merge(ranked, sorted(scored, key=_descending), key=_descending))
+    scored = [item for item in scored if item.score > best.get((item.path, item.span), 0.0)]
+    replaced = {(item.path, item.span) for item in scored}
+    rest = (item for item in ranked if (item.path, item.span) not in replaced)
+    return list(merge(rest, sorted(scored, key=_descending), key=_descending))
 
 
 def _descending(item: Item) -> float:

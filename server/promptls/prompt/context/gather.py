@@ -21,7 +21,7 @@ from promptls.prompt.context.implicit import Candidates
 from promptls.prompt.context.query_understanding import QueryUnderstanding
 from promptls.prompt.context.selection import CERTAIN_SCORE, Selection, select_regions
 from promptls.prompt.options import PromptOptions
-from promptls.prompt.scoring import CorpusStatistics, rerank, split_by_threshold
+from promptls.prompt.scoring import CorpusStatistics, DroppedItem, rerank, split_by_threshold
 from promptls.prompt.tasks import TaskContext, TaskRequest
 from promptls.prompt.tasks.select import task_context
 from promptls.retrieval.query import parse_query
@@ -32,6 +32,8 @@ MAP_SHARE, MAX_MAP_TOKENS, MIN_MAP_TOKENS = 0.08, 640, 140
 ABSENT_MAP_TOKENS = 320
 """Tokens of this list if what the question asks for does not exist: about 15 regions."""
 
+MIN_BEST_SCORE = 0.03
+"""Minimum score of the best item, below which no code is added; of 326 questions about existing code none has less."""
 FILL_THRESHOLD = 0.001
 """Minimum score of an item if the budget is to be filled."""
 
@@ -85,8 +87,8 @@ def gather_by_task(
     with stage("threshold", len(retrieved)) as count:
         read, passed = _read_above_threshold(retrieved, options, context)
         count.append(passed)
-        if task.absent:
-            read = implicit.Candidates((), {})
+        if task.absent or _is_weak(retrieved, request, task, options):
+            read = replace(read, items=(), below=(*read.below, *(DroppedItem(i, "weak") for i in retrieved[:1])))
     candidates = _deduplicate(replace(read, items=tuple(rerank(read.items))), options, stage)
     context.token.check()
     first = implicit.read_items(task.items, context, scored=True)
@@ -169,6 +171,12 @@ def _read_above_threshold(
     passed, below = split_by_threshold(retrieved, threshold)
     read = implicit.read_top_items(passed, context, options.profile, options.budget)
     return replace(read, below=tuple(below)), len(passed)
+
+
+def _is_weak(retrieved: Sequence[Item], request: TaskRequest, task: TaskContext, options: PromptOptions) -> bool:
+    """Return whether even the best region hardly belongs to a question that names nothing."""
+    names_something = request.explicit_items or task.items or options.fill == "full"
+    return not names_something and max((item.score for item in retrieved), default=0.0) < MIN_BEST_SCORE
 
 
 def _deduplicate(read: Candidates, options: PromptOptions, stage: Stage) -> Candidates:

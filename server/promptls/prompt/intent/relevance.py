@@ -30,7 +30,7 @@ HIGH, MEDIUM = 0.9, 0.7
 _GENERAL_KNOWLEDGE = re.compile(
     r"^\W*(?:(?:can you |could you |please |pls )?(?:explain|tell me|describe)(?: to me| me)?,? )?"
     r"(?:what(?:'s| is| are| does)?(?: the)? (?:(?:difference|differences)\b|an? |[\w+#/-]+(?: [\w+#/-]+){0,2} (?:stand for|mean)\b)"
-    r"|difference between|who (?:invented|created|wrote|made|is|was)\b|when (?:was|did|is|were)\b.{0,40}\b(?:released|invented|created|born|founded|come out)"
+    r"|difference between|who (?:invented|created|wrote|made|won|is|was)\b|when (?:was|did|is|were)\b.{0,40}\b(?:released|invented|created|born|founded|come out)"
     r"|(?:was ist|was sind|qué es|que es|qué son|qu'est-ce qu'|c'est quoi|что такое|o que é)\b"
     r"|(?:should i learn|which (?:programming )?language (?:should|is)|is \S+ (?:better|faster|easier) than)\b)",
     re.IGNORECASE,

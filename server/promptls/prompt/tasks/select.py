@@ -10,6 +10,7 @@ from importlib.resources import files
 from msgspec.structs import replace
 
 from promptls.index import STOP_WORDS, find_words, is_virtual
+from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.extent import find_mentions
 from promptls.mentions.resolve import collect_items, parse_message, resolve_message
@@ -25,6 +26,9 @@ from promptls.prompt.tasks.overview import is_overview_request, overview_items
 from promptls.prompt.tasks.trace_items import mask_mentions, stack_trace_items
 from promptls.util.decode import parse_toml
 
+MAX_TYPE_LINES = 120
+"""Maximum number of lines of a type that is shown around mentioned lines."""
+
 
 def task_context(request: TaskRequest) -> TaskContext:
     """Return the items of the tasks of a request, and which retrieved code to add.
@@ -32,6 +36,7 @@ def task_context(request: TaskRequest) -> TaskContext:
     - a question about the project as a whole: outlines of its central definitions
     - something that does not exist: nothing, so that the prompt says so
     - a stack trace or error message: the code of its frames, and the place that raises the error
+    - mentioned or selected lines: the definition around them
     - changes (`@diff`, `@staged`, `@commit`, `@branch`): the changed definitions, their tests and callers
     - tests to be written: the existing tests of the code
     - the structure of a mentioned file: its outline with sizes and references
@@ -44,6 +49,8 @@ def task_context(request: TaskRequest) -> TaskContext:
     mentioned = [outcome.mention for outcome in request.outcomes if outcome.targets]
     trace = stack_trace_items(mask_mentions(request.message, mentioned), request.context)
     items = [*trace.items]
+    if not is_instruction_only(_without_mentions(request)):
+        items += _enclosing_definitions(request.explicit_items, request.context)
     changes = [item for item in request.explicit_items if item.subject]
     if changes:
         items += items_of_changes(changes, request.context)
@@ -77,6 +84,26 @@ def _without_mentions(request: TaskRequest) -> str:
         parts += [request.message[at : outcome.mention.start], " "]
         at = max(at, outcome.mention.end)
     return "".join(parts) + request.message[at:]
+
+
+def _enclosing_definitions(explicit: Sequence[Item], context: ResolveContext) -> list[Item]:
+    """Return the innermost function, or short type, around each range of lines that is mentioned or selected."""
+    found: list[Item] = []
+    for item in explicit:
+        if item.kind != "text" or is_virtual(item.path):
+            continue
+        outline = context.snapshot.outline(item.path)
+        around = [
+            symbol
+            for symbol in (outline.symbols if outline is not None else ())
+            if symbol.span.contains(item.span)
+            and (symbol.kind in CALLABLE_KINDS or (symbol.kind in TYPE_KINDS and len(symbol.span) <= MAX_TYPE_LINES))
+        ]
+        if around:
+            inner = min(around, key=lambda symbol: len(symbol.span))
+            at = (item.span.start,)
+            found.append(Item(item.path, inner.span, inner.kind, Origin.TASK, SCORE, inner.qualified, call_sites=at))
+    return found
 
 
 def _distinct(items: Sequence[Item], explicit: Sequence[Item]) -> tuple[Item, ...]:
