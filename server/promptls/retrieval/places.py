@@ -25,10 +25,10 @@ from promptls.retrieval.query import Query
 
 NameKind = Literal["sibling", "mention", "name"]
 
-MAX_NAMES = 12
+MAX_NAMES = 8
 """Maximum number of names whose places are looked up; a pasted log has many."""
-MAX_FILES = 120
-"""Maximum number of files that are read for a name; a name in more files is not rare."""
+MAX_ROWS = 300
+"""Maximum number of chunks with all words of a name; a name in more is not rare."""
 MAX_LINES = {"sibling": 110, "mention": 45, "name": 45}
 """Maximum number of lines with a name: those of a feature that is compared with are wanted, others only if rare."""
 MIN_CHARACTERS = 4
@@ -163,18 +163,15 @@ def _lines_with(
 ) -> dict[str, tuple[FileText, list[int]]]:
     """Return the lines with a name by path; none if the name is not rare."""
     parts = split_identifier(name)
-    paths = [path for path in _paths_with(parts, snapshot, reader) if _is_wanted(snapshot.label(path), with_tests)]
-    if len(paths) > MAX_FILES:
-        return {}
-    pattern = re.compile(r"[\s_.-]?".join(map(re.escape, parts)), re.IGNORECASE)
+    pattern = re.compile(r"[ _.-]?".join(map(re.escape, parts)), re.IGNORECASE)
     found: dict[str, tuple[FileText, list[int]]] = {}
     count = 0
-    for path in sorted(paths):
+    for path in _paths_with(parts, with_tests, MAX_LINES[kind], snapshot, reader):
         token.check()
         file = sources.read(path)
         if not isinstance(file, FileText):
             continue
-        lines = [n for n, line in enumerate(file.lines) if _occurs(pattern, line) and not _IMPORT.match(line)]
+        lines = _lines_in(file, pattern)
         count += len(lines)
         if count > MAX_LINES[kind]:
             return {}
@@ -183,39 +180,50 @@ def _lines_with(
     return found
 
 
+def _lines_in(file: FileText, pattern: re.Pattern[str]) -> list[int]:
+    """Return the lines that contain a name, without imports."""
+    found: list[int] = []
+    line, at = 0, 0
+    for match in pattern.finditer(file.text):
+        line += file.text.count("\n", at, match.start())
+        at = match.start()
+        if (not found or found[-1] != line) and _is_name(match) and not _IMPORT.match(file.lines[line]):
+            found.append(line)
+    return found
+
+
 def _is_wanted(label: str, with_tests: bool) -> bool:
     is_untelling = _UNTELLING_FILE.search(label) or is_translation(label) or is_data_file(label)
     return not is_untelling and (with_tests or not is_test_path(label))
 
 
-def _paths_with(parts: Sequence[str], snapshot: Snapshot, reader: IndexReader) -> set[str]:
-    """Return files with a chunk that contains all parts of a name, or the name written as one word."""
-    rows: set[int] | None = None
-    for part in parts:
-        if part not in STOP_WORDS and len(part) > 1:
-            some = set(reader.postings(stem(part)).rows.tolist())
-            rows = some if rows is None else rows & some
-    joined = "".join(parts)
-    for term in {joined, stem(joined)} if len(parts) > 1 else ():
-        rows = (rows or set()) | set(reader.postings(term).rows.tolist())
-    paths: set[str] = set()
-    for row in rows or ():
-        paths.update(path for path, _ in reader.locations(row) if path in snapshot.files)
-        if len(paths) > 4 * MAX_FILES:
-            break
-    return paths
+def _paths_with(
+    parts: Sequence[str], with_tests: bool, limit: int, snapshot: Snapshot, reader: IndexReader
+) -> Sequence[str]:
+    """Return at most `limit` files that may contain a name: in words, else as one identifier; none if there are more."""
+
+    def paths_of(rows: set[int]) -> list[str]:
+        if len(rows) > MAX_ROWS:
+            return []
+        paths = {path for row in rows for path, _ in reader.locations(row) if path in snapshot.files}
+        return sorted(path for path in paths if _is_wanted(snapshot.label(path), with_tests))
+
+    words = [part for part in parts if part not in STOP_WORDS and len(part) > 1]
+    in_words = set.intersection(*(set(reader.postings(stem(word)).rows.tolist()) for word in words)) if words else set()
+    joined = {"".join(parts), stem("".join(parts)), "_".join(parts)} if len(parts) > 1 else set()
+    as_one = {row for term in joined for row in reader.postings(term).rows.tolist()}
+    candidates = (paths_of(rows) for rows in (in_words | as_one, as_one))
+    return next((paths for paths in candidates if 0 < len(paths) <= limit), ())
 
 
-def _occurs(pattern: re.Pattern[str], line: str) -> bool:
-    """Return whether a line contains a name, not as the inner letters of a longer word."""
-    for match in pattern.finditer(line[:1000]):
-        start, end = match.span()
-        before, after = line[start - 1 : start], line[end : end + 2]
-        is_inside = before.islower() and line[start].islower()
-        is_plural = after[:1] == "s" and not after[1:].islower()
-        if not is_inside and (is_plural or not (after[:1].islower() and line[end - 1].islower())):
-            return True
-    return False
+def _is_name(match: re.Match[str]) -> bool:
+    """Return whether a match is a name, and not the inner letters of a longer word."""
+    text, start, end = match.string, match.start(), match.end()
+    before, after = text[start - 1 : start], text[end : end + 2]
+    if before.islower() and text[start].islower():
+        return False
+    is_plural = after[:1] == "s" and not after[1:].islower()
+    return is_plural or not (after[:1].islower() and text[end - 1].islower())
 
 
 def _paragraph(line: int, lines: Sequence[str]) -> Span:
