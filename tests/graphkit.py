@@ -12,7 +12,7 @@ from promptls.graph.imports import ImportResolver
 from promptls.graph.nodes import Edge
 from promptls.index.snapshot import OutlineRef
 from promptls.mentions.context import ResolveContext, Services
-from workspaces import context_of, snapshot_of
+from workspaces import IndexedSnapshot, context_of, snapshot_of
 
 
 def view_of(text: str, top: Path, roots: Iterable[str] = ()) -> GraphView:
@@ -61,4 +61,4 @@ def calls(view: GraphView, name: str, *types: str) -> list[str]:
 def context_for(text: str, top: Path, roots: Iterable[str] = ()) -> ResolveContext:
     """Return the resolve context of a workspace string, with its graph."""
     snapshot, graph = snapshot_of(text, top, roots), Graph(ImportResolver)
-    return replace(context_of(snapshot), services=Services(graph=graph.at))
+    return replace(context_of(snapshot), services=Services(graph=graph.at, index=IndexedSnapshot(snapshot)))

@@ -293,3 +293,68 @@ def test_usages_include_imports_and_reexports(tmp_path: Path) -> None:
     lines = [(Path(item.path).name, item.span.label, item.symbol) for item in outcome.targets]
     assert lines == [("shop.py", "6-7", "price"), ("__init__.py", "2", ""), ("shop.py", "1-2", "")]
     assert outcome.reason == "3 uses (syntactic analysis)."
+
+
+VALUES = """
+-- app/views.py --
+def show_ship(request):
+    return 1
+
+
+def count_ships(request):
+    return 2
+
+
+def unused_view(request):
+    return 3
+-- app/urls.py --
+from app.views import show_ship, count_ships
+
+# show_ship is the start page
+ROUTES = {"": show_ship}
+
+
+def register(router):
+    router.add("/count", count_ships)
+-- other/jobs.py --
+def run(show_ship):
+    return show_ship
+-- web/util.ts --
+export function dockClass(level) {
+  return level > 2;
+}
+-- web/Card.vue --
+<script setup>
+import { dockClass } from './util'
+</script>
+
+<template>
+  <div :class="dockClass(level)"></div>
+</template>
+-- docs/views.md --
+`unused_view` is not registered.
+"""
+
+
+@pytest.mark.parametrize(
+    ("mention", "expected"),
+    [
+        ("@callers:count_ships", ["app/urls.py register"]),
+        ("@callers:dockClass", ["web/Card.vue"]),
+        ("@callers:unused_view", []),
+        ("@usages:unused_view", []),
+    ],
+)
+def test_values_and_templates_are_uses(tmp_path: Path, mention: str, expected: list[str]) -> None:
+    context = context_for(VALUES, tmp_path)
+    (outcome,) = resolve_mentions(f"{mention} there", context)
+    assert [f"{context.snapshot.label(item.path)} {item.symbol}".strip() for item in outcome.targets] == expected
+
+
+def test_uses_as_a_value_are_code_that_sees_the_name(tmp_path: Path) -> None:
+    context = context_for(VALUES, tmp_path)
+    (outcome,) = resolve_mentions("@usages:show_ship there", context)
+    assert [(context.snapshot.label(i.path), i.symbol, i.span.start) for i in outcome.targets] == [
+        ("app/urls.py", "", 0),  # the import
+        ("app/urls.py", "ROUTES", 3),
+    ]

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from promptls.graph.graph import GraphView
+from promptls.graph.nodes import Edge
 from promptls.graph.resolution.name_lookup import common_segments
 from promptls.graph.traversal import MIN_CERTAINTY
 from promptls.index import IndexReader, OutlineRef, tokenize
+from promptls.knowledge.project.file_kind import is_prose_path
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.model import PROSE, CancelToken, FileText, Problem
 
@@ -155,6 +157,42 @@ def text_mentions(
                 if is_new and word.search(line):
                     found.append(TextMention(path, number, code.search(line) is not None))
     return tuple(sorted(found, key=lambda mention: not mention.is_code))
+
+
+def value_uses(
+    view: GraphView,
+    ref: OutlineRef,
+    reader: IndexReader,
+    read: Callable[[str], FileText | Problem],
+    token: CancelToken,
+) -> Iterator[Edge]:
+    """Yield the uses of a definition that are no calls: passed, registered, assigned, exported, or in a template.
+
+    Such a use is a line of code with the name of the definition, in its file, in a file that imports the name, or where
+    the language needs no import: in its folder, or anywhere if no other definition has the name.
+    """
+    symbol, own = view.symbol(ref), view.file_symbols(ref[0])
+    if symbol is None or own is None:
+        return
+    language = own.language
+    needs_import = symbol.parent < 0 and language.imports is not None and not language.names_without_import
+    needs_import = needs_import and not language.implicit_scope
+    is_unique = len(view.snapshot.names.get(symbol.name.lower(), ())) == 1
+    folder = ref[0].rpartition("/")[0]
+    for mention in text_mentions(view, ref, reader, read, token):
+        symbols, text = view.file_symbols(mention.path), read(mention.path)
+        is_prose = is_prose_path(view.snapshot.label(mention.path))
+        if symbols is None or not isinstance(text, FileText) or is_prose:
+            continue
+        line = text.lines[mention.line].lstrip()
+        if line.startswith(("*", "/*", *symbols.language.line_comments)) and not line.startswith("#["):
+            continue
+        is_imported = any(symbol.name in imported.names for imported in symbols.outline.imports)
+        is_near = is_unique or mention.path.rpartition("/")[0] == folder
+        if is_imported or mention.path == ref[0] or (is_near and not (needs_import and symbols.language is language)):
+            inside = [i for i, other in enumerate(symbols.symbols) if mention.line in other.span]
+            owner = min(inside, key=lambda i: len(symbols.symbols[i].span), default=-1)
+            yield Edge((mention.path, owner), ref, "uses", 1.0, mention.path, mention.line)
 
 
 def _known_lines(view: GraphView, path: str, name: str) -> Iterator[int]:

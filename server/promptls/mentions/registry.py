@@ -155,7 +155,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
     MentionKind(
         "callers",
         ("@callers:Cart.total", "@callers:src/cart.py#total"),
-        "Callers of a function, found by syntactic analysis.",
+        "Callers of a function, found by syntactic analysis; without any, the places that pass or register it.",
         relations.resolve_callers,
         argument="required",
         argument_type="symbol",
@@ -173,7 +173,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
     MentionKind(
         "usages",
         ("@usages:Money",),
-        "Usages of a symbol: calls, subtypes, type annotations, imports.",
+        "Usages of a symbol: calls, values, subtypes, type annotations, imports.",
         relations.resolve_usages,
         argument="required",
         aliases=("references", "refs"),

@@ -6,13 +6,13 @@ The graph is built by syntactic analysis, not by a compiler, so every reason nam
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
 from promptls.graph.definition_items import definition_item, find_tests_named_after, tests_of, used_names
 from promptls.graph.graph import GraphView
-from promptls.graph.impact import implementations_of
+from promptls.graph.impact import implementations_of, value_uses
 from promptls.graph.nodes import Edge
 from promptls.graph.traversal import MIN_CERTAINTY, call_paths, callables_in, callees, callers
 from promptls.index import OutlineRef
@@ -46,15 +46,13 @@ Relation = Callable[[GraphView, OutlineRef], Iterable[OutlineRef]]
 
 
 def resolve_callers(mention: Mention, context: ResolveContext) -> MentionOutcome:
-    """Resolve "@callers:name" to the definitions that call it."""
-    return _related_outcome(
-        mention,
-        context,
-        _find_definitions(mention, context, full_argument(mention)),
-        callers,
-        "caller",
-        lambda _, ref: [ref],
-    )
+    """Resolve "@callers:name" to the definitions that call it, else to the places that pass, register or bind it."""
+    refs = _find_definitions(mention, context, full_argument(mention))
+    outcome = _related_outcome(mention, context, refs, callers, "caller", lambda _, ref: [ref])
+    if outcome.status != "unresolved" or isinstance(refs, MentionOutcome):
+        return outcome
+    items = _use_items(refs, context, _value_uses)
+    return _counted_outcome(mention, items, len(items), "use as a value") if items else outcome
 
 
 def resolve_callees(mention: Mention, context: ResolveContext) -> MentionOutcome:
@@ -96,17 +94,37 @@ def resolve_usages(mention: Mention, context: ResolveContext) -> MentionOutcome:
     if isinstance(refs, MentionOutcome):
         return refs
     view = context.graph
-    items: dict[tuple[str, Span], Item] = {}
-    count = 0
-    for ref in refs:
-        names = used_names(view, [ref])
+
+    def uses(ref: OutlineRef) -> Iterator[Edge]:
         for edge in (*view.incoming(ref), *view.import_uses(ref)):
             if edge.type in ("calls", "inherits", "implements", "uses", "imports") and edge.weight >= MIN_CERTAINTY:
-                count += 1
-                item = _item(view, edge.source, edge, context, names)
-                if item is not None and len(items) < MAX_ITEMS:
-                    items.setdefault((item.path, item.span), item)
-    return _counted_outcome(mention, list(items.values()), count, "use")
+                yield edge
+        yield from _value_uses(ref, context)
+
+    edges = {ref: list(uses(ref)) for ref in refs}
+    items = _use_items(refs, context, lambda ref, _: edges[ref])
+    count = len({(e.source, e.line if e.source[1] < 0 else 0) for found in edges.values() for e in found})
+    return _counted_outcome(mention, items, count if len(items) == MAX_ITEMS else len(items), "use")
+
+
+def _value_uses(ref: OutlineRef, context: ResolveContext) -> Iterator[Edge]:
+    return value_uses(context.graph, ref, context.index.reader(), context.sources.read, context.token)
+
+
+def _use_items(
+    refs: Sequence[OutlineRef],
+    context: ResolveContext,
+    uses: Callable[[OutlineRef, ResolveContext], Iterable[Edge]],
+) -> list[Item]:
+    """Return the definitions, or lines outside of definitions, that use others, each once."""
+    items: dict[tuple[str, Span], Item] = {}
+    for ref in refs:
+        names = used_names(context.graph, [ref])
+        for edge in uses(ref, context):
+            item = _item(context.graph, edge.source, edge, context, names)
+            if item is not None and len(items) < MAX_ITEMS:
+                items.setdefault((item.path, item.span), item)
+    return list(items.values())
 
 
 def resolve_path(mention: Mention, context: ResolveContext) -> MentionOutcome:
