@@ -187,13 +187,6 @@ def test_follow_up_keeps_the_mentions_of_earlier_turns(client: Client) -> None:
     assert all(item["origin"] != "task" for item in alone)
 
 
-def test_structure_of_a_file_is_its_outline_with_sizes_and_references(client: Client) -> None:
-    prompt = client.build("How could I split @src/store.py into smaller files?")["prompt"]
-    assert "4-16  class Store: 13 lines\n19-20  function migrate: 2 lines; uses Store\n" in prompt
-    assert "def write_all" in prompt
-    assert "(outline)" not in client.build("explain @src/store.py")["prompt"]
-
-
 def section(prompt: str, name: str) -> str:
     return prompt.partition(f' section="{name}">')[2].partition("\n</context-")[0]
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from promptls.graph.graph import Graph
 from promptls.graph.imports import ImportResolver
 from promptls.index.files.read import FileLimits
+from promptls.index.search.chunk_index import ChunkIndex
 from promptls.index.snapshot import OpenDocument, Snapshot, SourceReader, with_files
 from promptls.mentions.completion.complete import complete
 from promptls.mentions.completion.fuzzy import FuzzyIndex, MatchTier
@@ -102,7 +103,7 @@ def test_inserted_symbol_mention_is_resolved(
 ) -> None:
     current = defined({"x.py": some, "my dir/y.py": more}, roots)
     graph = Graph(ImportResolver)
-    services = Services(graph=graph.at)
+    services = Services(graph=graph.at, index=ChunkIndex())  # type: ignore[arg-type]  # only its reader is used
     context = ResolveContext(
         SourceReader(current, FileLimits()), ClientContext(open_documents=tuple(current.files)), services=services
     )

@@ -21,7 +21,7 @@ from promptls.prompt.context.implicit import Candidates
 from promptls.prompt.context.query_understanding import QueryUnderstanding
 from promptls.prompt.context.selection import CERTAIN_SCORE, Selection, select_regions
 from promptls.prompt.options import PromptOptions
-from promptls.prompt.scoring import CorpusStatistics, DroppedItem, rerank, split_by_threshold
+from promptls.prompt.scoring import CorpusStatistics, DroppedItem, split_by_threshold
 from promptls.prompt.tasks import TaskContext, TaskRequest
 from promptls.prompt.tasks.select import task_context
 from promptls.retrieval.query import parse_query
@@ -89,7 +89,7 @@ def gather_by_task(
         count.append(passed)
         if task.absent or _is_weak(retrieved, request, task, options):
             read = replace(read, items=(), below=(*read.below, *(DroppedItem(i, "weak") for i in retrieved[:1])))
-    candidates = _deduplicate(replace(read, items=tuple(rerank(read.items))), options, stage)
+    candidates = _deduplicate(read, options, stage)
     context.token.check()
     first = implicit.read_items(task.items, context, scored=True)
     candidates = replace(implicit.prepend(first, candidates), as_outlines=task.as_outlines)

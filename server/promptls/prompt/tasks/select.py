@@ -21,7 +21,6 @@ from promptls.prompt.tasks import SCORE, Retrieval, TaskContext, TaskRequest
 from promptls.prompt.tasks.absent_names import absent_names
 from promptls.prompt.tasks.changes import asks_for_review, items_of_changes
 from promptls.prompt.tasks.existing_tests import asks_for_tests, items_of_tests
-from promptls.prompt.tasks.file_structure import asks_for_structure, outlines_of_files
 from promptls.prompt.tasks.overview import is_overview_request, overview_items
 from promptls.prompt.tasks.trace_items import mask_mentions, stack_trace_items
 from promptls.util.decode import parse_toml
@@ -39,7 +38,6 @@ def task_context(request: TaskRequest) -> TaskContext:
     - mentioned or selected lines: the definition around them
     - changes (`@diff`, `@staged`, `@commit`, `@branch`): the changed definitions, their tests and callers
     - tests to be written: the existing tests of the code
-    - the structure of a mentioned file: its outline with sizes and references
     - a conversation: what earlier turns mention
     """
     if not request.explicit_items and is_overview_request(request.question, request.context):
@@ -60,8 +58,6 @@ def task_context(request: TaskRequest) -> TaskContext:
     if asks_for_tests(request):
         items += items_of_tests(request)
         instructions += ["tests"] if items and not request.recipe else []
-    if asks_for_structure(request.question):
-        items += outlines_of_files(request.explicit_items, request.context)
     items += items_of_earlier_turns(request)
     return TaskContext(
         _distinct(items, request.explicit_items),
