@@ -11,10 +11,14 @@ from hypothesis import strategies as st
 from promptls.index import Snapshot
 from promptls.mentions.resolvers.git import unified_diff
 from promptls.model import FileText, Item, Origin, Span
+from promptls.prompt.budget import BudgetRequest
 from promptls.prompt.context.explicit import locate_item
+from promptls.prompt.context.gather import score_threshold
 from promptls.prompt.layouts import Message
+from promptls.prompt.options import RecipeOptions, RequestOptions, resolve_options
 from promptls.prompt.tasks.changes import FileChange, parse_change
 from promptls.prompt.tasks.select import earlier_question, is_instruction_only
+from promptls.settings import Settings
 from workspaces import context_of, snapshot_of
 
 BEFORE = """def load(path):
@@ -114,6 +118,23 @@ def test_follow_up_is_understood_with_the_question_before_it(question: str) -> N
 )
 def test_question_that_stands_alone(question: str, history: tuple[Message, ...]) -> None:
     assert earlier_question(question, history, NO_WORKSPACE) == ""
+
+
+@pytest.mark.parametrize(
+    ("best", "names_code", "fill", "expected"),
+    [
+        (0.5, False, "relevant", 0.005),
+        (0.02, False, "relevant", 0.03),
+        (0.02, True, "relevant", 0.005),
+        (0.02, False, "full", 0.001),
+    ],
+    ids=["likely", "all weak", "weak beside mentioned code", "filled budget"],
+)
+def test_minimum_score(best: float, names_code: bool, fill: str, expected: float) -> None:
+    items = [Item("/w/a.py", Span(0, 1), "text", Origin.KEYWORD, score) for score in (best, 0.01)]
+    request = RequestOptions(budget=BudgetRequest(fill=fill))
+    options = resolve_options(Settings(), request, RecipeOptions())
+    assert score_threshold(items, options, names_code=names_code) == expected
 
 
 TWO = "-- a.py --\ndef first():\n    return 1\n\n\ndef second():\n    return 2\n"

@@ -166,7 +166,7 @@ def value_uses(
     read: Callable[[str], FileText | Problem],
     token: CancelToken,
 ) -> Iterator[Edge]:
-    """Yield the uses of a definition that are no calls: passed, registered, assigned, exported, or in a template.
+    """Yield the uses of a definition as a value: passed, registered, assigned, exported, or bound in a template.
 
     Such a use is a line of code with the name of the definition, in its file, in a file that imports the name, or where
     the language needs no import: in its folder, or anywhere if no other definition has the name.

@@ -56,7 +56,7 @@ _SIBLING = re.compile(
     r"(?:\"([^\"\n]{3,60})\"|`([^`\n]{3,60})`|([^.,;:()?!\n]{3,80}))",
     re.I,
 )
-"""What an existing feature is introduced with, and its name."""
+"""Words that introduce an existing feature, and its name."""
 _SIBLING_END = re.compile(
     r"\s+(?:ones?|does|do|works?|has|is|was|are|already|today|otherwise|so|but|and|in|on|to|for|with|which|that|field|existing"
     r"|integration|provider|plugin|module|service|command|flag|package|button|badge|table|event|here)\b.*",

@@ -52,7 +52,7 @@ def resolve_callers(mention: Mention, context: ResolveContext) -> MentionOutcome
     if outcome.status != "unresolved" or isinstance(refs, MentionOutcome):
         return outcome
     items = _use_items(refs, context, _value_uses)
-    return _counted_outcome(mention, items, len(items), "use as a value") if items else outcome
+    return _counted_outcome(mention, items[:MAX_ITEMS], len(items), "use as a value") if items else outcome
 
 
 def resolve_callees(mention: Mention, context: ResolveContext) -> MentionOutcome:
@@ -93,18 +93,16 @@ def resolve_usages(mention: Mention, context: ResolveContext) -> MentionOutcome:
     refs = _find_definitions(mention, context, full_argument(mention))
     if isinstance(refs, MentionOutcome):
         return refs
+    items = _use_items(refs, context, _uses)
+    return _counted_outcome(mention, items[:MAX_ITEMS], len(items), "use")
+
+
+def _uses(ref: OutlineRef, context: ResolveContext) -> Iterator[Edge]:
     view = context.graph
-
-    def uses(ref: OutlineRef) -> Iterator[Edge]:
-        for edge in (*view.incoming(ref), *view.import_uses(ref)):
-            if edge.type in ("calls", "inherits", "implements", "uses", "imports") and edge.weight >= MIN_CERTAINTY:
-                yield edge
-        yield from _value_uses(ref, context)
-
-    edges = {ref: list(uses(ref)) for ref in refs}
-    items = _use_items(refs, context, lambda ref, _: edges[ref])
-    count = len({(e.source, e.line if e.source[1] < 0 else 0) for found in edges.values() for e in found})
-    return _counted_outcome(mention, items, count if len(items) == MAX_ITEMS else len(items), "use")
+    for edge in (*view.incoming(ref), *view.import_uses(ref)):
+        if edge.type in ("calls", "inherits", "implements", "uses", "imports") and edge.weight >= MIN_CERTAINTY:
+            yield edge
+    yield from _value_uses(ref, context)
 
 
 def _value_uses(ref: OutlineRef, context: ResolveContext) -> Iterator[Edge]:
@@ -122,7 +120,7 @@ def _use_items(
         names = used_names(context.graph, [ref])
         for edge in uses(ref, context):
             item = _item(context.graph, edge.source, edge, context, names)
-            if item is not None and len(items) < MAX_ITEMS:
+            if item is not None:
                 items.setdefault((item.path, item.span), item)
     return list(items.values())
 

@@ -21,7 +21,7 @@ from promptls.prompt.context.implicit import Candidates
 from promptls.prompt.context.query_understanding import QueryUnderstanding
 from promptls.prompt.context.selection import CERTAIN_SCORE, Selection, select_regions
 from promptls.prompt.options import PromptOptions
-from promptls.prompt.scoring import CorpusStatistics, DroppedItem, split_by_threshold
+from promptls.prompt.scoring import CorpusStatistics, split_by_threshold
 from promptls.prompt.tasks import TaskContext, TaskRequest
 from promptls.prompt.tasks.select import task_context
 from promptls.retrieval.query import parse_query
@@ -85,10 +85,10 @@ def gather_by_task(
     is_wanted = task.retrieval != "none" or (options.fill == "full" and not task.as_outlines)
     retrieved = _retrieve(request, options, stage, allowed=is_wanted and not understanding.is_foreign)
     with stage("threshold", len(retrieved)) as count:
-        read, passed = _read_above_threshold(retrieved, options, context)
+        considered = () if task.absent else retrieved
+        threshold = score_threshold(considered, options, names_code=bool(explicit or task.items))
+        read, passed = _read_above_threshold(considered, threshold, options, context)
         count.append(passed)
-        if task.absent or _is_weak(retrieved, request, task, options):
-            read = replace(read, items=(), below=(*read.below, *(DroppedItem(i, "weak") for i in retrieved[:1])))
     candidates = _deduplicate(read, options, stage)
     context.token.check()
     first = implicit.read_items(task.items, context, scored=True)
@@ -129,7 +129,7 @@ def gather_by_score(
     retrieved = _retrieve(request, options, stage, allowed=allowed)
     if profile.keeps_retrieval_scores:  # the threshold goes first, so that fewer items are read
         with stage("threshold", len(retrieved)) as count:
-            candidates, passed = _read_above_threshold(retrieved, options, context)
+            candidates, passed = _read_above_threshold(retrieved, options.threshold, options, context)
             count.append(passed)
     else:
         considered = retrieved[: implicit.max_candidates(profile, options.budget)]
@@ -163,20 +163,24 @@ def _retrieve(request: TaskRequest, options: PromptOptions, stage: Stage, *, all
     return items
 
 
+def score_threshold(retrieved: Sequence[Item], options: PromptOptions, *, names_code: bool) -> float:
+    """Return the minimum score of a retrieved item.
+
+    If all items are weak and the request does not name any code, no item reaches it.
+    """
+    if options.fill == "full":
+        return min(options.threshold, FILL_THRESHOLD)
+    is_weak = not names_code and all(item.score < MIN_BEST_SCORE for item in retrieved)
+    return max(options.threshold, MIN_BEST_SCORE) if is_weak else options.threshold
+
+
 def _read_above_threshold(
-    retrieved: Sequence[Item], options: PromptOptions, context: ResolveContext
+    retrieved: Sequence[Item], threshold: float, options: PromptOptions, context: ResolveContext
 ) -> tuple[Candidates, int]:
     """Return the first items that reach the threshold with their text, and how many reach it."""
-    threshold = min(options.threshold, FILL_THRESHOLD) if options.fill == "full" else options.threshold
     passed, below = split_by_threshold(retrieved, threshold)
     read = implicit.read_top_items(passed, context, options.profile, options.budget)
     return replace(read, below=tuple(below)), len(passed)
-
-
-def _is_weak(retrieved: Sequence[Item], request: TaskRequest, task: TaskContext, options: PromptOptions) -> bool:
-    """Return whether even the best region hardly belongs to a question that names nothing."""
-    names_something = request.explicit_items or task.items or options.fill == "full"
-    return not names_something and max((item.score for item in retrieved), default=0.0) < MIN_BEST_SCORE
 
 
 def _deduplicate(read: Candidates, options: PromptOptions, stage: Stage) -> Candidates:

@@ -16,7 +16,7 @@ from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Message
 
 Retrieval = Literal["all", "related", "none"]
-"""Retrieved code that is added: all that is relevant, only what is very probably needed, or none."""
+"""Retrieved code that is added: with the map of further regions, without it next to other code, or none."""
 
 SCORE = 0.9
 """Score of the items of a task: below that of mentioned items, above that of most retrieved ones."""

@@ -47,7 +47,8 @@ def task_context(request: TaskRequest) -> TaskContext:
     mentioned = [outcome.mention for outcome in request.outcomes if outcome.targets]
     trace = stack_trace_items(mask_mentions(request.message, mentioned), request.context)
     items = [*trace.items]
-    if not is_instruction_only(_without_mentions(request)):
+    is_instruction = is_instruction_only(_without_mentions(request))
+    if not is_instruction:
         items += _enclosing_definitions(request.explicit_items, request.context)
     changes = [item for item in request.explicit_items if item.subject]
     if changes:
@@ -61,16 +62,16 @@ def task_context(request: TaskRequest) -> TaskContext:
     items += items_of_earlier_turns(request)
     return TaskContext(
         _distinct(items, request.explicit_items),
-        _retrieval(request, bool(items) and (bool(trace.frames) or not trace.items)),
+        _retrieval(request, is_instruction, bool(items) and (bool(trace.frames) or not trace.items)),
         tuple(instructions),
     )
 
 
-def _retrieval(request: TaskRequest, has_items: bool) -> Retrieval:
+def _retrieval(request: TaskRequest, is_instruction: bool, has_items: bool) -> Retrieval:
     if not request.explicit_items:
         return "related" if has_items else "all"
     has_folder = any(item.kind == "folder" and not is_virtual(item.path) for item in request.explicit_items)
-    return "none" if is_instruction_only(_without_mentions(request)) and not has_folder else "related"
+    return "none" if is_instruction and not has_folder else "related"
 
 
 def _without_mentions(request: TaskRequest) -> str:
