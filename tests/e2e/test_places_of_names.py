@@ -65,6 +65,11 @@ def test_list_has_the_places_of_a_name(client: Client) -> None:
     text = client.request("promptls/list", {"query": "entries saved like LinkTaco", "budget": {"tokens": 600}})["text"]
     assert [name for name in ("linktaco.py", "options.py", "settings.html") if name not in text] == []
 
+    within: Json = {"query": "entries saved like LinkTaco", "paths": ["config/**"], "budget": {"tokens": 600}}
+    text = client.request("promptls/list", within)["text"]
+    assert "options.py" in text
+    assert "settings.html" not in text
+
 
 def test_definition_around_mentioned_lines_comes_first(client: Client) -> None:
     prompt = client.build("why is this added? @services/service_7.py:5", budget={"tokens": 900})["prompt"]

@@ -66,6 +66,8 @@ def test_a_named_file_is_not_reduced(tmp_path: Path) -> None:
     [
         ("res/values-de/strings.xml", True),
         ("res/values-pt-rBR/strings.xml", True),
+        ("locale/nan_Latn_pehoeji.json", True),
+        ("locale/app.json", False),
         ("res/values/strings.xml", False),
         ("res/values-v21/styles.xml", False),
         ("res/values-night/colors.xml", False),

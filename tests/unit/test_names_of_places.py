@@ -17,7 +17,7 @@ def names(question: str, *mentioned: str) -> list[tuple[str, str]]:
     [
         ("add a read-later service like the LinkTaco integration, which spots?", "LinkTaco"),
         ("a CLI flag --keep-going, analogous to --failfast", "failfast"),
-        ("ein Kanal wie der Discord-Provider, nur für uns", "Discord-Provider"),
+        ("ein Kanal wie der Discord-Provider, nur für uns", "Discord"),
         ('a privilege that works like e.g. "manage tag synonyms" does', "manage tag synonyms"),
         ("a reason next to the existing ones like Unkind. Where?", "Unkind"),
         ("should be kept the same way as the confirm-before-closing one", "confirm-before-closing"),

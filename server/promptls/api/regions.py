@@ -68,9 +68,8 @@ def list_regions(engine: Engine, params: protocol.ListParams, token: CancelToken
     sources = engine.index.source_reader(snapshot)
     with engine.index.foreground():
         found: Sequence[Item] = retrieve.search(query, snapshot, engine.index, services.strategy, token, paths).items
-        if paths is None:
-            reader = engine.index.reader()
-            found = with_places(found, params.query, query, (), snapshot, reader, sources, token)
+        reader = engine.index.reader()
+        found = with_places(found, params.query, query, (), snapshot, reader, sources, token, paths)
         items = promote_names(found, query)
         named = [item for item in items if matches_name(item, params.names)] if params.names else items
         current, changed = without_changed_files(named, snapshot)

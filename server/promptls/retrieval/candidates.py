@@ -353,7 +353,7 @@ _DATA = re.compile(
 _SQL_DATA = re.compile(r"(^|[/_.-])(seeds?|data|dump|inserts?|fixtures?|populate|samples?)([_.-]|\d|$)[^/]*$", re.I)
 """Names of SQL files whose unnamed statements are rows; elsewhere they are rows beside definitions."""
 
-_LANGUAGE = r"(?!en\b)[a-z]{2}(?:[-_](?:r?[A-Za-z]{2}|[A-Z][a-z]{3}|\d{3}))?"
+_LANGUAGE = r"(?!en\b)[a-z]{2}(?:[a-z](?=[-_]))?(?:[-_](?:r?[A-Za-z]{2}|[A-Z][a-z]{3}|\d{3})(?:[-_]\w+)?)?"
 _TRANSLATION = re.compile(
     rf"(^|/)values-{_LANGUAGE}/[^/]*\.xml$"  # Android
     rf"|(^|/){_LANGUAGE}\.lproj/"  # Apple

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import islice
 from typing import Literal
@@ -58,8 +58,8 @@ _SIBLING = re.compile(
 )
 """Words that introduce an existing feature, and its name."""
 _SIBLING_END = re.compile(
-    r"\s+(?:ones?|does|do|works?|has|is|was|are|already|today|otherwise|so|but|and|in|on|to|for|with|which|that|field|existing"
-    r"|integration|provider|plugin|module|service|command|flag|package|button|badge|table|event|here)\b.*",
+    r"(?:\s+(?:ones?|does|do|works?|has|is|was|are|already|today|otherwise|so|but|and|in|on|to|for|with|which|that|existing|here)"
+    r"|[\s-]+(?:field|integration|provider|plugin|module|service|command|flag|package|button|badge|table|event))\b.*",
     re.I | re.S,
 )
 
@@ -263,14 +263,19 @@ def with_places(
     reader: IndexReader,
     sources: SourceReader,
     token: CancelToken,
+    paths: Collection[str] | None = None,
 ) -> Sequence[Item]:
-    """Return ranked items with the places of the names of a question and of mentioned symbols among them.
+    """Return ranked items with the places of the names of a question and of mentioned symbols among them; only in `paths`.
 
     Raises:
         Cancelled: The token is set.
     """
     names = names_of_places(question, query, mentioned)
-    return merge_places(ranked, find_places(names, query.about_tests, snapshot, reader, sources, token), snapshot)
+    places = find_places(names, query.about_tests, snapshot, reader, sources, token)
+    if paths is not None:
+        within = {place.path for place in places}.intersection(paths)
+        places = [place for place in places if place.path in within]
+    return merge_places(ranked, places, snapshot)
 
 
 def merge_places(ranked: Sequence[Item], places: Sequence[Place], snapshot: Snapshot) -> list[Item]:
