@@ -111,7 +111,7 @@ CASES: list[tuple[str, str, list[str], list[str]]] = [
     ("@#Cart.add", "included", ["self.articles.append"], ["def weigh"]),
     ("@core/cart.py#weigh", "included", ["return article.cents"], ["class Cart"]),
     ("@schema/", "included", ["a.sql", "b.sql"], []),
-    ("@workspace", "included", ["core/cart.py", "schema/a.sql"], []),
+    ("@workspace", "included", [], ["schema/a.sql"]),  # the scope of the question
     ("@active", "included", ["class Cart(Priced)"], ["def order"]),
     ("@selection", "included", ["for article in articles"], ["return cart.total()"]),
     ("@open", "included", ["class Cart(Priced)", "TABLE orders"], ["TABLE articles"]),

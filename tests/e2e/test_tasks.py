@@ -203,6 +203,21 @@ def test_long_rules_are_shown_where_they_concern_the_question(client: Client, ro
         (root / "AGENTS.md").unlink()
 
 
+@pytest.mark.parametrize(
+    ("question", "mention"),
+    [
+        ("Explain the architecture of this project.", "@workspace Explain the architecture of this project."),
+        ("Explain the project.", "@workspace explain"),
+        ("how are reports printed?", "@workspace how are reports printed?"),
+    ],
+)
+def test_mention_of_the_workspace_changes_nothing(client: Client, question: str, mention: str) -> None:
+    built = client.build(mention)
+    assert places(built) == places(client.build(question))
+    assert built["mentions"][0]["status"] == "included"
+    assert built["prompt"].count("section=") == client.build(question)["prompt"].count("section=")
+
+
 @pytest.mark.parametrize("message", ["what time is it?", "what day is it today?", "wie spät ist es"])
 def test_question_about_the_time_adds_nothing(client: Client, message: str) -> None:
     assert client.build(message)["prompt"] == message

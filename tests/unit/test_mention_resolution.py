@@ -609,8 +609,11 @@ def test_three_roots_with_equal_names(tmp_path: Path) -> None:
         "@web: → included: web, web/src/app.py",
         "@api → included: api, api/only.py, api/src/app.py",
         "@api:#run → included: api/src/app.py:1 function run",
-        "@workspace → included: web, api, cli, api/only.py, api/src/app.py, cli/src/app.py, web/src/app.py",
+        "@workspace → included: ",
         "@nope:x.py → unresolved: ",
+    ]
+    assert summarize(resolve_mentions("@workspace", context_of(snapshot)), tmp_path) == [
+        "@workspace → included: web, api, cli, api/only.py, api/src/app.py, cli/src/app.py, web/src/app.py"
     ]
     assert all(
         o.status == "included"

@@ -297,7 +297,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
     MentionKind(
         "workspace",
         ("@workspace", "@root:"),
-        "All workspace folders, or the one with this name.",
+        "The whole workspace, which is searched for the question, or the folder with this name.",
         file.resolve_workspace,
     ),
 )

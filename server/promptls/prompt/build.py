@@ -40,6 +40,7 @@ from promptls.prompt.scoring import DroppedItem
 from promptls.prompt.sections import GatheredSections, gather_sections
 from promptls.prompt.tasks import TaskRequest
 from promptls.prompt.tasks.long_log import contains_log, shorten_log
+from promptls.prompt.tasks.overview import is_overview_request
 from promptls.prompt.tokens import Counter
 from promptls.retrieval.query import Query
 
@@ -157,7 +158,7 @@ def build(
     team = team_context.finish(pending_team, gathered.candidates, context)
 
     with trace.stage("sections", 0) as count:
-        sections = _sections(gathered, mentioned, mentioned_kinds, intent, options, context)
+        sections = _sections(gathered, request, mentioned_kinds, options)
         candidates = implicit.exclude_shown(gathered.candidates, sections.shown)
         unresolved = explicit.unresolved_mentions(outcomes)
         frame = _Frame(
@@ -269,24 +270,21 @@ def _check_size(message: str, options: PromptOptions) -> None:
 
 
 def _sections(
-    gathered: Gathered,
-    mentioned: Sequence[Item],
-    mentioned_kinds: Set[str],
-    intent: Intent,
-    options: PromptOptions,
-    context: ResolveContext,
+    gathered: Gathered, request: TaskRequest, mentioned_kinds: Set[str], options: PromptOptions
 ) -> GatheredSections:
     """Return the sections of the prompt, the task of the recipe included."""
+    context, mentioned = request.context, request.explicit_items
     paths = [item.path for item in mentioned]
     sections = gather_sections(
         options,
-        intent,
+        request.intent,
         [*paths, context.client.active_document, *(r.item.path for r in gathered.candidates.items)],
         context,
         exclude=mentioned_kinds.__contains__,  # a mentioned section does not appear twice
         full_files=frozenset(i.path for i in explicit.top_level_items(mentioned) if i.kind == "file"),
         tasks=gathered.instructions,
         retrieval_empty=gathered.needs_overview,
+        about_project=is_overview_request(request),
     )
     task = (Section("task", options.task, "task"),) if options.task else ()
     return replace(sections, sections=(*sections.sections, *task))

@@ -37,6 +37,7 @@ class SectionContext(Struct, frozen=True):
     full_files: frozenset[str]  # paths of files that the message mentions as a whole
     tasks: tuple[str, ...]  # names of templates of the instructions that come before those of the question types
     retrieval_empty: bool  # whether nothing is mentioned and retrieval found nothing
+    about_project: bool  # whether the question is about the project as a whole
 
 
 class SectionNotes(Struct, frozen=True):

@@ -27,7 +27,6 @@ from promptls.prompt.layouts import Section, SectionPlacement
 from promptls.prompt.options import PromptOptions
 from promptls.prompt.profile import SectionContext, SectionNotes, SectionProducer
 from promptls.prompt.sanitize import clean, header_text
-from promptls.prompt.tasks.overview import is_overview_request
 from promptls.prompt.tokens import Counter
 
 MAX_SHARE_FACTOR = 2
@@ -133,6 +132,7 @@ def gather_sections(
     full_files: frozenset[str] = frozenset(),
     tasks: tuple[str, ...] = (),
     retrieval_empty: bool = False,
+    about_project: bool = False,
 ) -> GatheredSections:
     """Return the sections of the profile that the options include, each within its share of the budget.
 
@@ -145,9 +145,12 @@ def gather_sections(
         full_files: paths of files that are mentioned as a whole, and hence in the prompt already.
         tasks: names of templates of the instructions that come before those of the question types.
         retrieval_empty: whether nothing is mentioned and retrieval found nothing.
+        about_project: whether the question is about the project as a whole.
     """
     paths = tuple(dict.fromkeys(filter(None, files)))
-    section_context = SectionContext(intent, paths, context, options.templates, full_files, tasks, retrieval_empty)
+    section_context = SectionContext(
+        intent, paths, context, options.templates, full_files, tasks, retrieval_empty, about_project
+    )
     contents: list[SectionContent] = []
     warnings: list[str] = []
     for share in options.profile.sections:
@@ -206,7 +209,7 @@ def _memory(section: SectionContext) -> SectionNotes:
 def _architecture(section: SectionContext) -> SectionNotes:
     """Facts about the projects, if the question is about the architecture or the whole project."""
     is_broad = _is_architectural(section) and not section.intent.has_mentions
-    return architecture_section(section) if is_broad or _is_about_project(section) else SectionNotes()
+    return architecture_section(section) if is_broad or section.about_project else SectionNotes()
 
 
 def architecture_section(section: SectionContext) -> SectionNotes:
@@ -221,10 +224,6 @@ def _project_facts(section: SectionContext) -> tuple[ProjectFacts, ...]:
 
 def _topics(section: SectionContext) -> tuple[str, ...]:
     return (*section.intent.types, *(category.name for category in section.intent.categories))
-
-
-def _is_about_project(section: SectionContext) -> bool:
-    return not section.intent.has_mentions and is_overview_request(section.intent.query.text, section.context)
 
 
 def _is_architectural(section: SectionContext) -> bool:
@@ -244,10 +243,9 @@ def _overview(section: SectionContext) -> SectionNotes:
 
     Facts about the projects are included unless the section "architecture" has them.
     """
-    general = _is_about_project(section)
-    if not general and not (section.intent.about_codebase and section.retrieval_empty):
+    if not section.about_project and not (section.intent.about_codebase and section.retrieval_empty):
         return SectionNotes()
-    facts = () if general or _is_architectural(section) else _project_facts(section)
+    facts = () if section.about_project or _is_architectural(section) else _project_facts(section)
     return SectionNotes(project_overview.overview_entries(section.context.sources, facts))
 
 

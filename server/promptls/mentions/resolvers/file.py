@@ -158,6 +158,9 @@ def _symbol_suggestion(mention: Mention, context: ResolveContext) -> str:
 MAX_FILES = 200
 """Maximum number of files of a folder that packing considers."""
 
+WHOLE_WORKSPACE = "The question is about the whole workspace."
+"""Why a mention of all roots has no targets."""
+
 
 def resolve_folder(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve a mention of a folder to the folder and its files."""
@@ -256,8 +259,13 @@ def _is_shown(context: ResolveContext, path: str) -> bool:
 
 
 def resolve_workspace(mention: Mention, context: ResolveContext) -> MentionOutcome:
-    """Resolve a mention of all roots or of one root to their files."""
+    """Resolve a mention of all roots or of one root to their files.
+
+    All roots together have no targets if there is a question: it is asked about the workspace without a mention, too.
+    """
     roots = find_roots(context.snapshot, mention.root)
+    if roots and len(roots) == len(context.snapshot.roots) and context.question.strip():
+        return MentionOutcome(mention, "included", reason=WHOLE_WORKSPACE)
     if roots:
         return folder_outcome(mention, context, [root.path for root in roots], include_all=True)
     if not mention.root:

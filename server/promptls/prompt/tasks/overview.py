@@ -15,6 +15,7 @@ from promptls.languages.kinds import CALLABLE_KINDS
 from promptls.mentions.context import ResolveContext
 from promptls.model import Item, Origin
 from promptls.prompt.intent.project_question import is_project_question
+from promptls.prompt.tasks import TaskRequest
 
 MIN_ITEMS, MAX_ITEMS = 8, 12
 """Number of definitions: `MAX_ITEMS` only if all of them are important enough."""
@@ -26,9 +27,11 @@ BEST_SCORE, SCORE_STEP = 0.9, 0.02
 """Score of the first item, and the difference between one item and the next."""
 
 
-def is_overview_request(question: str, context: ResolveContext) -> bool:
-    """Return true if a question is about the project as a whole."""
-    return is_project_question(question, _project_names(context))
+def is_overview_request(request: TaskRequest) -> bool:
+    """Return whether a question is about the project as a whole, and nothing but the workspace is mentioned."""
+    mentions_workspace = any(outcome.mention.kind == "workspace" for outcome in request.outcomes)
+    question = f"project: {request.question}" if mentions_workspace else request.question
+    return not request.explicit_items and is_project_question(question, _project_names(request.context))
 
 
 def _project_names(context: ResolveContext) -> Iterator[str]:

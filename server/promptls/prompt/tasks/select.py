@@ -40,7 +40,7 @@ def task_context(request: TaskRequest) -> TaskContext:
     - tests to be written: the existing tests of the code
     - a conversation: what earlier turns mention
     """
-    if not request.explicit_items and is_overview_request(request.question, request.context):
+    if is_overview_request(request):
         return TaskContext(tuple(overview_items(request.context)), "none", as_outlines=True)
     if not request.explicit_items and (absent := absent_names(request)):
         return TaskContext(absent=absent)
