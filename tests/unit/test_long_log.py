@@ -75,6 +75,53 @@ def test_logs_by_format(body: list[str]) -> None:
     assert warning
 
 
+GO = """=== RUN   TestError{n}
+    pool_test.go:{n}: checked value {n}
+--- PASS: TestError{n} (0.00s)"""
+GO_FAILURE = """--- FAIL: TestExhausted (0.00s)
+panic: pool exhausted after 3 tries [recovered]
+
+goroutine 18 [running]:
+testing.tRunner.func1.2({0x5145e0, 0xc000014250})
+\t/usr/local/go/src/testing/testing.go:1632 +0x230
+example.com/pool.(*Pool).mustGet(...)
+\t/home/ci/pool/src/pool.go:32
+created by testing.(*T).Run in goroutine 1
+\t/usr/local/go/src/testing/testing.go:1743 +0x390"""
+PYTEST_FAILURE = """____ test_get ____
+
+    def test_get():
+>       assert Pool().get() is not None
+
+tests/test_pool.py:6:
+E           src.pool.PoolError: pool exhausted"""
+
+
+@pytest.mark.parametrize(
+    ("passing", "failure"),
+    [
+        (GO, GO_FAILURE),
+        ("tests/test_a.py::test_error_{n} PASSED [ 10%]", PYTEST_FAILURE),
+        ("test net::error_{n} ... ok", "thread 'net::get' panicked at src/net.rs:7:5:\nno route"),
+        ("  ✓ rejects an Error {n} (3 ms)", "  ✕ resolves\n    Error: timeout\n        at get (/app/a.js:1:2)"),
+        ("[ RUN      ] Net.Error{n}\n[       OK ] Net.Error{n} (0 ms)", "[  FAILED  ] Net.Get (0 ms)"),
+    ],
+    ids=["go", "pytest", "cargo", "jest", "gtest"],
+)
+def test_of_test_output_the_failures_remain(passing: str, failure: str) -> None:
+    passed = [line for n in range(500) for line in passing.format(n=n).split("\n")]
+    shown, _ = shorten(["Why?", "", *passed, *failure.split("\n"), *passed])
+    assert "\n".join(shown) == "\n".join(
+        ["Why?", "", f"… {len(passed):,} lines left out", failure, f"… {len(passed):,} lines left out"]
+    )
+
+
+def test_output_of_tests_that_all_pass_is_a_log() -> None:
+    passed = [f"tests/test_a.py::test_error_{n} PASSED" for n in range(500)]
+    shown, _ = shorten(["Why so slow?", "", *passed])
+    assert {passed[0], passed[-1]} < set(shown)
+
+
 def test_output_around_a_few_log_lines_is_a_part_of_the_log() -> None:
     output = [f"compiling unit {n}" for n in range(300)]
     records = [line for pair in zip(log(100), output[100:200], strict=True) for line in pair]

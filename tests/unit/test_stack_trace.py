@@ -528,7 +528,7 @@ def test_java_file_is_selected_by_its_package(shop: ResolveContext, package: str
             "thread 'main' panicked at src/x.rs:1:2:\nconfig file /etc/a.toml has 3 unknown keys",
             ["errors.rs:LoadError 3"],
         ),
-        ("stock.OutOfStock: 7\n    at x (y.js:1:1)", ["stock.py:take 10"]),
+        ("stock.OutOfStock: 7\n    at x (y.js:1:1)", ["stock.py:take 10", "stock.py:OutOfStock"]),
         ("ValueError: invalid literal for int() with base 10: 'x'", []),
         ("OrderClosed: the store is closed: x", ["Store.java:Store.read 5"]),
         ("Error: the item", []),

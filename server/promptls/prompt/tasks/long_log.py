@@ -1,5 +1,7 @@
 """Logs that exceed the budget: shortened to the question, the errors, the first and the last lines.
 
+Of the output of a test runner, tests that pass are left out if another fails.
+
 The user's own text before and after a log is never shortened.  Pure.
 """
 
@@ -39,7 +41,7 @@ MARK_TOKENS = 16
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _TRACE_LINE = re.compile(
     r"\s*(?:[\w.-]{1,40} *\| +)?(?:at \S.*(?:\)|:\d+)\s*$|[Ff]ile \"[^\"]+\", line \d|from \S+:\d|#\d+ +\S.*\d|\.\.\. \d+ more"
-    r"|Caused by: |Traceback \(|goroutine \d|created by \S+$|\d+: \S+::|\S+\.\w+:\d+|\^)|\t\S+\.go:\d"
+    r"|Caused by: |Traceback \(|goroutine \d|created by \S+|\d+: \S+::|\S+\.\w+:\d+|\^)|\t\S+\.go:\d"
 )
 _LOG_LINE = re.compile(
     r"\s*\[?(?:\d{4}-\d\d-\d\d|\d\d?[:/.]\d\d[:/.]\d\d|\w{3} +\d{1,2} \d\d:\d\d|\d{10,13}\b)"
@@ -50,9 +52,16 @@ _LOG_LINE = re.compile(
 _ERROR_START = re.compile(r"\s*(?:[\w.$:]{0,80}(?:Error|Exception)\b|panic|thread '|Exception in |Unhandled|Uncaught)")
 """A line next to a stack trace that is a part of it."""
 _ERROR_LINE = re.compile(
-    r"\b(?:ERROR|FATAL|CRITICAL|SEVERE|[Pp]anic|[Ff]atal|[Ee]rror|FAILED|Exception|Unhandled|Uncaught|npm ERR!)\b"
-    r"|(?<!\w)\w{1,80}(?:Error|Exception|Failure)\b|\bcore dumped\b|\b[Ss]egmentation fault\b"
+    r"\b(?:ERROR|FATAL|CRITICAL|SEVERE|[Pp]anic(?:ked)?|[Ff]atal|[Ee]rror|FAILED|Exception|Unhandled|Uncaught|npm ERR!)\b"
+    r"|(?<!\w)\w{1,80}(?:Error|Exception|Failure)\b|\bcore dumped\b|\b[Ss]egmentation fault\b|\bFAIL\b|^\s*(?:not ok\b|[✗✕✘])"
 )
+_GO_CALL = re.compile(r"\S+\((?:\.\.\.|\{?0x[^)]*)?\)$")
+_PYTEST_SOURCE = re.compile(r"[>E] {2,}")
+_TEST_STARTS = re.compile(r"\s*(?:=== (?:RUN|PAUSE|CONT|NAME)\s|\[ +RUN +\])")
+_TEST_PASSES = re.compile(
+    r"\s*(?:--- PASS: |ok\s+\S|PASS\b|Passed\s|[✓✔√]|\[ +OK +\]|test \S+ \.\.\. ok\s*$)|.*\bPASSED\b"
+)
+_TEST_FAILS = re.compile(r"\s*(?:--- FAIL: |\[ +FAILED +\])")
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|[0-9a-f]{8,}|\d+")
 
 
@@ -82,8 +91,12 @@ def shorten_log(message: str, max_tokens: int, counter: Counter) -> tuple[str, s
     question = "\n".join(log.lines[n] for n in sorted(kept))
     remaining = max_tokens - counter.count(question) - 2 * MARK_TOKENS
     added: list[list[int]] = []
-    for region in check_each(_regions(log)):
-        new = [n for n in region if n not in kept]
+    passed = _passed_lines(log)
+    errors = _distinct_errors(log, passed)
+    if not errors:
+        passed = set()
+    for region in check_each(_regions(log, errors)):
+        new = [n for n in region if n not in kept and n not in passed]
         cost = sum(count_all(counter, [_cut(log.lines[n]) + "\n" for n in new])) + MARK_TOKENS if new else 0
         if new and cost <= remaining:
             kept.update(new)
@@ -103,9 +116,8 @@ def shorten_log(message: str, max_tokens: int, counter: Counter) -> tuple[str, s
 
 def _log_lines(lines: Sequence[str]) -> list[int]:
     """Return the lines in the format of a log or of a stack trace."""
-    return [
-        n for n, line in enumerate(check_each(lines)) if _LOG_LINE.match(line[:200]) or _TRACE_LINE.match(line[:200])
-    ]
+    formats = (_LOG_LINE, _TRACE_LINE, _TEST_STARTS, _TEST_PASSES)
+    return [n for n, line in enumerate(check_each(lines)) if any(form.match(line[:200]) for form in formats)]
 
 
 def _is_log(lines: Sequence[str], log_lines: Sequence[int]) -> bool:
@@ -144,9 +156,24 @@ def _end_of_question(lines: Sequence[str]) -> int:
     return blank[-1] + 1 if blank else min(2, len(lines))
 
 
-def _regions(log: _Log) -> Iterator[Iterable[int]]:
+def _passed_lines(log: _Log) -> set[int]:
+    """Return the lines of tests that pass, with what they print."""
+    passed: set[int] = set()
+    start = -1
+    for n in range(log.start, log.end):
+        line = log.lines[n][:200]
+        if _TEST_STARTS.match(line):
+            start = n
+        elif _TEST_FAILS.match(line):
+            start = -1
+        elif _TEST_PASSES.match(line):
+            passed.update(range(start if start >= 0 else n, n + 1))
+            start = -1
+    return passed
+
+
+def _regions(log: _Log, errors: Sequence[int]) -> Iterator[Iterable[int]]:
     """Yield the ranges of lines to keep, most important first."""
-    errors = _distinct_errors(log)
     main, others = dict.fromkeys([*errors[-1:], *errors[:1]]), errors[1:-1]
     for n in main:
         yield _around_error(log, n)
@@ -161,12 +188,12 @@ def _regions(log: _Log) -> Iterator[Iterable[int]]:
         yield range(log.start, min(log.end, log.start + factor * HEAD_LINES))
 
 
-def _distinct_errors(log: _Log) -> list[int]:
+def _distinct_errors(log: _Log, passed: set[int]) -> list[int]:
     """Return the first of the error lines that are equal except for numbers; of too many, the first and last ones."""
     first: dict[str, int] = {}
     for n in range(log.start, log.end):
         line = log.lines[n][:MAX_LINE_CHARACTERS]
-        if _ERROR_LINE.search(line):
+        if n not in passed and _ERROR_LINE.search(line):
             first.setdefault(_NUMBER.sub("#", line).strip(), n)
     errors = list(first.values())
     half = MAX_ERROR_LINES // 2
@@ -176,15 +203,20 @@ def _distinct_errors(log: _Log) -> list[int]:
 def _around_error(log: _Log, n: int) -> range:
     """Return the lines around an error, and the stack trace that it begins or ends."""
     first, last = max(log.start, n - ERROR_CONTEXT), min(log.end, n + 1 + ERROR_CONTEXT)
-    while last < min(log.end, n + TRACE_LINES) and _is_trace(log.lines[last]):
+    while last < min(log.end, n + TRACE_LINES) and (
+        _is_trace(log.lines[last]) or (not log.lines[last] and _is_trace(log.lines[min(last + 1, log.end - 1)]))
+    ):
         last += 1
-    while first > max(log.start, n - TRACE_LINES) and _is_trace(log.lines[first]):
+    while first > max(log.start, n - TRACE_LINES) and (
+        _is_trace(log.lines[first]) or (not log.lines[first] and _is_trace(log.lines[first - 1]))
+    ):
         first -= 1
     return range(first, last)
 
 
 def _is_trace(line: str) -> bool:
-    return line[:1].isspace() or _TRACE_LINE.match(line[:200]) is not None
+    line = line[:MAX_LINE_CHARACTERS]
+    return line[:1].isspace() or any(form.match(line) for form in (_TRACE_LINE, _GO_CALL, _PYTEST_SOURCE))
 
 
 def _cut(line: str) -> str:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.mentions.context import ResolveContext
+from promptls.mentions.resolve import collect_items, resolve_mentions
 from promptls.model import FileText, Item, Mention, Origin, Span, Symbol
 from promptls.prompt.tasks.stack_trace import ErrorMessage, Frame, error_messages, parse_frames, raise_sites
 from promptls.util.cancellation import check_each
@@ -95,7 +96,7 @@ def stack_trace_items(message: str, context: ResolveContext) -> StackTrace:
             if isinstance(view, FileText):
                 raised.append(replace(_enclosing_location(view, site.lines[0]), lines=site.lines))
     innermost, outer = located[:1], located[1:]
-    merged = _merge([*innermost, *raised, *outer])[:MAX_ITEMS]
+    merged = _merge([*innermost, *raised, *_exception_types(errors, context), *outer])[:MAX_ITEMS]
     items = [
         Item(
             location.path,
@@ -110,6 +111,15 @@ def stack_trace_items(message: str, context: ResolveContext) -> StackTrace:
         for n, location in enumerate(merged)
     ]
     return StackTrace(tuple(items), frames, errors)
+
+
+def _exception_types(errors: Sequence[ErrorMessage], context: ResolveContext) -> list[_Location]:
+    """Return the definitions of the exceptions of errors, if they are in the workspace and short."""
+    names = dict.fromkeys(re.split(r"\W+", error.type)[-1] for error in errors if error.type)
+    found = [collect_items((outcome,)) for outcome in resolve_mentions(" ".join(f"@#{n}" for n in names), context)]
+    types = [items[0] for items in found if len(items) == 1 and items[0].kind in TYPE_KINDS]
+    short = [item for item in types if len(item.span) <= MAX_TYPE_LINES]
+    return [_Location(item.path, item.span, item.kind, item.symbol) for item in short]
 
 
 def _merge(locations: Sequence[_Location]) -> list[_Location]:
