@@ -140,6 +140,15 @@ def test_long_lines_in_prose_are_not_minified(tmp_path: Path) -> None:
     assert isinstance(read_text(write(tmp_path, (b"w " * 500 + b"\n") * 30, "README.md"), LIMITS), FileContent)
 
 
+def test_header_that_joins_the_files_of_a_library_is_generated(tmp_path: Path) -> None:
+    (tmp_path / "single_include").mkdir()
+    path = write(tmp_path, b"class A {};\n", "single_include/a.hpp")
+    assert isinstance(read_text(path, LIMITS), FileContent)  # a copy in another project
+    (tmp_path / "include").mkdir()
+    assert isinstance(read_text(path, LIMITS), UnreadableFile)
+    assert isinstance(read_any_text(path, LIMITS), FileContent)
+
+
 LOCKS = "package-lock.json yarn.lock pnpm-lock.yaml Cargo.lock poetry.lock uv.lock go.sum composer.lock Gemfile.lock"
 BUILT = "jquery.min.js site.MIN.css app.js.map"
 

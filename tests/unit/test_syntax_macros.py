@@ -30,6 +30,11 @@ HEADS = [
     ("struct A {\n  LIB_NO A& operator=(A o) LIB_NOEXCEPT { return o; }\n  LIB_NO operator int() { return 1; }\n  int k() GUARDED(m) {}\n};",
      ["struct A 1-5", "method A.operator= 2", "method A.operator int 3", "method A.k 4"]),
     ("void f() {\n  LIB_TRY {\n    g();\n  } LIB_CATCH (...) { }\n}\nint h() {}", ["function f 1-5", "function h 6"]),
+    ("class A {\n  template < typename V, typename std::enable_if <\n"
+     "    d::all < d::no<std::is_same<V, std::any>>, d::no<std::is_same<V, S>>, d::lazy<d::get, const A&, V>\n"
+     "    >::value, int >::type = 0 >\n  LIB_OLD operator V() const { return get<V>(); }\n  T& f()\n  {\n"
+     "    if (!g()) { LIB_THROW(e::make(302, d::concat(\"is \", name()), this)); }\n    return *h<T*>();\n  }\n};",
+     ["class A 1-11", "method A.operator V 2-5", "method A.f 6-10"]),
     ("double operator\"\"_km(long double x) { return x; }", ['function operator""_km 1']),
 ]  # fmt: skip
 """C++ text → symbols."""

@@ -456,6 +456,9 @@ def _generated_by_name(path: str) -> str:
     if _BUILD_OUTPUT.fullmatch(name):
         kind = "source map" if name.lower().endswith(".map") else "bundle"
         return f"it is generated: a {kind}, by its name"
+    folder, found, _ = path.rpartition("/single_include/")
+    if found and os.path.isdir(f"{folder}/include"):
+        return "it is generated: the files of include/ in one"
     return ""
 
 

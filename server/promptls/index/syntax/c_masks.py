@@ -411,6 +411,10 @@ _ENUMERATOR_MACRO = re.compile(
 )
 
 
+_CONSTRAINT = re.compile(rb"\b(noexcept)\s*\(|\b(template)\s*<")
+_ANY_TYPE = b"class T"
+
+
 class _Word(NamedTuple):
     """A word of a declaration that is a type, a macro or the name."""
 
@@ -432,8 +436,28 @@ def mask_preprocessor(code: bytes, is_c: bool) -> Masked:
     """
     clean = without_conditionals(code)
     output = MaskedCode(clean.code)
+    if not is_c:
+        _blank_constraints(output, clean.declarations)
     _Scanner(output, clean.declarations, is_c).scan()
     return Masked(bytes(output.code) if output.changed else clean.code, output.names)
+
+
+def _blank_constraints(output: MaskedCode, text: bytes) -> None:
+    """Blank what restricts templates and exceptions: conditions in which the grammar loses the class around them."""
+    for match in _CONSTRAINT.finditer(text):
+        start, end = match.end(), len(text)
+        if match[1] == b"noexcept":
+            close = close_parenthesis(text, start - 1, end)
+            if close > 0:
+                output.blank(start - 1, close)
+            continue
+        close = close_angle(text, start - 1, min(end, start + _MAX_ARGUMENT_BYTES))
+        nested = text.find(b"<", start, close)
+        if close > 0 and nested > 0 and b"enable_if" in text[start:close]:
+            comma = text.rfind(b",", start, nested)
+            output.blank(comma if comma > 0 else start, close - 1)
+            if comma < 0 and close - 1 - start > len(_ANY_TYPE):
+                output.code[start : start + len(_ANY_TYPE)] = _ANY_TYPE
 
 
 class Masked(NamedTuple):
