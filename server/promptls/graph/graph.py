@@ -54,6 +54,10 @@ IMPORT = "\0"
 """Prefix of words from imports, which separates them from names; IMPORT + "." is the key of modules with only dots."""
 
 _IMPORT_WORD = re.compile(r"[\w-]+")
+_TEST_ATTRIBUTE = re.compile(
+    r"@(?:\w+(?:::|\.))*(?:test|rstest|test_case|wasm_bindgen_test|Test|ParameterizedTest|TestMethod|Fact|Theory)(?= |$)"
+)
+"""Attribute or annotation of a test in Rust, Java, Kotlin or C#, whose tests may be in the file that they test."""
 
 
 ReferenceIndex = PersistentMap[str, tuple[str, ...]]
@@ -270,9 +274,11 @@ class GraphView:
         return name if duplicates[0] == ref[1] else f"{name}@{symbol.span.start + 1}.{duplicates.index(ref[1])}"
 
     def is_test(self, ref: OutlineRef) -> bool:
-        """Return true if a node is a test or is in a test file."""
+        """Return true if a node is a test, by its kind or an attribute, or is in a test file."""
         symbol = self.symbol(ref)
-        return (symbol is not None and symbol.kind == "test") or self._in_tests(ref[0])
+        if symbol is not None and (symbol.kind == "test" or _TEST_ATTRIBUTE.search(symbol.traits)):
+            return True
+        return self._in_tests(ref[0])
 
     def _in_tests(self, path: str) -> bool:
         label = self.snapshot.label(path)

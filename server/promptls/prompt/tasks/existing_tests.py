@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from promptls.graph.definition_items import definition_item, find_tests_named_after, node_of_item, tests_of, used_names
 from promptls.graph.graph import INDEX_STEMS, GraphView
+from promptls.graph.impact import indirect_tests
 from promptls.index import OutlineRef, Snapshot, is_virtual, split_identifier
 from promptls.knowledge.project.file_kind import is_test_path
 from promptls.languages.kinds import CALLABLE_KINDS
@@ -22,7 +23,13 @@ MAX_TESTS, MAX_HELPERS, MAX_TARGETS = 10, 6, 8
 """Maximum numbers of calling tests, of helpers that they use, and of definitions under test."""
 
 MIN_TESTS = 4
-"""Number of tests below which tests are also found by their names."""
+"""Number of tests below which tests are also found through callers and by their names."""
+
+MAX_TYPICAL = 3
+"""Maximum number of tests of a long test file none of which calls the code."""
+
+WRAPPER_WORDS = frozenset("do handle on impl cmd fn op builtin".split())
+"""First words of names that the names of tests leave out: `do_truncate` is tested by `test_truncate`."""
 
 MAX_FILE_LINES = 400
 """Maximum lines of a test file that is shown as a whole; of a longer one, the calling tests are shown."""
@@ -51,12 +58,18 @@ def items_of_tests(request: TaskRequest) -> list[Item]:
         return []
     paths = list(dict.fromkeys(path for path, _ in targets if not is_test_path(context.snapshot.label(path))))
     calling = calling_tests(targets, view)
-    files = dict.fromkeys(test for path in paths for test in find_tests_named_after(context.snapshot, path))
-    files |= dict.fromkeys(item.path for item in calling)
+    named = [test for path in paths for test in find_tests_named_after(context.snapshot, path)]
+    files = dict.fromkeys((*named, *(item.path for item in calling if item.path not in paths)))
     whole = [path for path in files if _line_count(path, context) <= MAX_FILE_LINES][:2]
-    tests = (calling if len(calling) >= MIN_TESTS else [*calling, *tests_by_name(targets, view)])[:MAX_TESTS]
+    tests = [*calling]
+    if len(tests) < MIN_TESTS:
+        through = dict.fromkeys(test for ref in targets for test, _ in indirect_tests(view, ref, context.token))
+        tests += filter(None, (definition_item(view, ref, Origin.TASK, SCORE) for ref in through))
+        tests += tests_by_name(targets, view)
     items = [Item(path, Span(0, 1 << 30), "file", Origin.TASK, SCORE) for path in whole]
-    items += [item for item in tests if item.path not in whole]
+    items += [item for item in tests[:MAX_TESTS] if item.path not in whole]
+    if not items:
+        items = [item for path in (*named, *paths) for item in _typical_tests(path, targets, view)][:MAX_TYPICAL]
     if not items:
         nearest = _nearest_test(paths, context.snapshot)
         items = [Item(path, Span(0, 1 << 30), "file", Origin.TASK, SCORE) for path in nearest]
@@ -74,6 +87,21 @@ def _targets(request: TaskRequest) -> list[OutlineRef]:
 
 _SEPARATORS = re.compile(r"[\W_]+")
 """Characters between the words of a name, which `split_identifier` drops."""
+
+
+def _typical_tests(path: str, targets: Sequence[OutlineRef], view: GraphView) -> list[Item]:
+    """Return the tests in a file, those first whose names have most words in common with those of the definitions."""
+    wanted = {word for ref in targets if (symbol := view.symbol(ref)) is not None for word in _name_words(symbol.name)}
+    facts = view.file_symbols(path)
+    found = [
+        (-len(wanted.intersection(_name_words(symbol.name))), i)
+        for i, symbol in enumerate(facts.symbols if facts is not None else ())
+        if symbol.kind in CALLABLE_KINDS
+        and view.is_test((path, i))
+        and _TEST_WORD.match(" ".join(_name_words(symbol.name)))
+    ]
+    items = (definition_item(view, (path, i), Origin.TASK, SCORE) for _, i in sorted(found)[:MAX_TYPICAL])
+    return [item for item in items if item is not None]
 
 
 def _node(item: Item, view: GraphView) -> OutlineRef | None:
@@ -112,7 +140,8 @@ def tests_by_name(targets: Sequence[OutlineRef], view: GraphView) -> list[Item]:
     for path, index in targets:
         symbol = view.symbol((path, index))
         name = symbol.name if symbol is not None else path.rpartition("/")[2].partition(".")[0]
-        names.add("".join(_name_words(name)))
+        words = _name_words(name)
+        names |= {"".join(words), "".join(words[len(words) > 1 and words[0] in WRAPPER_WORDS :])}
     names = {name for name in names if len(name) > 2 and name not in INDEX_STEMS}
     found: list[tuple[int, OutlineRef]] = []
     for path, entry in view.snapshot.files.items():
