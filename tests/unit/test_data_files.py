@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from promptls.model import CancelToken
-from promptls.retrieval.candidates import DATA_FACTOR, Candidate, data_factors, is_data_file, is_translation
+from promptls.model import CancelToken, Span
+from promptls.retrieval.candidates import DATA_FACTOR, Candidate, adjust_by_kind, is_data_file, is_translation
 from promptls.retrieval.query import parse_query
 from promptls.retrieval.retrieve import RetrievalStrategy, retrieve
 from workspaces import IndexedSnapshot, snapshot_of
@@ -57,8 +58,42 @@ def test_a_named_file_is_not_reduced(tmp_path: Path) -> None:
     assert entry.outline is not None
     chunk = entry.outline.chunks[0]
     named, other = (Candidate(entry, 0, -1, chunk, None, chunk.span, by_path=by_path) for by_path in (1.0, 0.0))
-    factors = data_factors(parse_query("why does it fail?"), [named, other])
+    factors = adjust_by_kind(np.ones(2), parse_query("why does it fail?"), [named, other])
     assert factors.tolist() == [1, pytest.approx(DATA_FACTOR)]
+
+
+BUILD = """
+-- .github/workflows/release.yml --
+jobs:
+  windows:
+    steps: [run cargo build]
+-- deploy/app.yaml --
+kind: Deployment
+-- Cargo.toml --
+[package]
+-- src/jobs.rs --
+fn build_windows_job() {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("which job builds the Windows binaries?", ".github/workflows/release.yml"),
+        ("how many pods does kubernetes start?", "deploy/app.yaml"),
+        ("how do I run a single test?", "Cargo.toml"),
+        ("how are jobs stored?", None),
+    ],
+)
+def test_files_of_a_kind_that_the_question_names_are_raised(tmp_path: Path, question: str, name: str | None) -> None:
+    entries = list(snapshot_of(BUILD, tmp_path).files.values())
+    candidates = [Candidate(e, 0, -1, e.outline.chunks[0], None, Span(0, 1)) for e in entries if e.outline is not None]
+    scores = adjust_by_kind(np.full(len(entries), 0.1), parse_query(question), candidates).tolist()
+    assert {entry.name for entry, score in zip(entries, scores, strict=True) if score > 0.1001} >= (
+        {name} if name else set()
+    )
+    assert (max(scores) > 0.1001) == (name is not None)
+    assert max(scores) < 1
 
 
 @pytest.mark.parametrize(

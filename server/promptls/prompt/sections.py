@@ -7,6 +7,7 @@ lines.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
@@ -38,6 +39,12 @@ MIN_SHARED_TERMS = 2
 """Minimum number of search terms that a section of longer rules has in common with a question that it concerns."""
 CHANGES = frozenset({"create", "modify", "fix", "refactor"})
 """Actions that change code, for which all rules count."""
+_ASKS_FOR_COMMAND = re.compile(
+    r"\W*how (?:do|can|should|would|to) (?:i |we |you |one )?(?:run|build|test|lint|format|install|start|launch|release|publish)\b",
+    re.I,
+)
+"""A question for a command of the project, which the facts about the project list."""
+
 MIN_SECTION_TOKENS = 24
 """Minimum size of a truncated section in tokens; a smaller one is not worth its heading."""
 
@@ -208,8 +215,9 @@ def _memory(section: SectionContext) -> SectionNotes:
 
 def _architecture(section: SectionContext) -> SectionNotes:
     """Facts about the projects, if the question is about the architecture or the whole project."""
-    is_broad = _is_architectural(section) and not section.intent.has_mentions
-    return architecture_section(section) if is_broad or section.about_project else SectionNotes()
+    is_broad = _is_architectural(section) or _ASKS_FOR_COMMAND.match(section.intent.query.text)
+    is_wanted = section.about_project or (is_broad and not section.intent.has_mentions)
+    return architecture_section(section) if is_wanted else SectionNotes()
 
 
 def architecture_section(section: SectionContext) -> SectionNotes:

@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from promptls.index import IndexReader, OutlineRef, Snapshot
 from promptls.model import AnyOutline, Chunk, FileEntry, OutlineView, Span, Symbol
@@ -338,10 +339,10 @@ def _named_files(query: Query, snapshot: Snapshot) -> Iterable[tuple[str, float]
     return best.items()
 
 
-# ---- data and translations
+# ---- kinds of files
 
-# Data rows and translations repeat words of a question, but seldom answer it.  The ranking model has no feature for
-# them, so their probability is reduced by a rule.
+# The ranking model has no feature for kinds of files.  Data rows and translations repeat words of a question, but seldom
+# answer it, and build and deployment files that a question is about use other words than the question.
 DATA_FACTOR = 0.1
 """Factor of the probability of data and translations that the question does not ask for."""
 
@@ -372,7 +373,60 @@ _ASKS_FOR_TRANSLATION = re.compile(
 )
 
 
-def data_factors(query: Query, candidates: Sequence[Candidate]) -> Floats:
+NAMED_KIND_FACTOR = 6
+"""Factor of the odds of files of a kind that the question names.
+
+Chosen among 3, 6 and 10 on 18 tasks with such a question: at 5,400 tokens they show 35 instead of 32 % of what is needed,
+six development tasks 56 instead of 43 %.
+"""
+
+_NAMED_KINDS = (
+    (
+        re.compile(r"\bCI\b|\bGitHub Actions?\b|\b(?:which|what) (?:\w+ )?(?:jobs?|pipelines?|workflows?)\b", re.I),
+        re.compile(
+            r"(^|/)(\.github|\.gitea|\.forgejo|\.circleci|\.buildkite)/"
+            r"|(^|/)(\.gitlab-ci|\.travis|\.drone|\.cirrus|\.?appveyor|azure-pipelines[^/]*)\.ya?ml$|(^|/)Jenkinsfile",
+            re.I,
+        ),
+    ),
+    (
+        re.compile(r"\bdocker\w*|\b(?:helm|k8s|kubernetes|kustomize|skaffold|pods?)\b", re.I),
+        re.compile(
+            r"(^|/)(docker[^/]*|k8s|kubernetes[^/]*|helm[^/]*|charts?|kustomize|deploy(ment)?)/"
+            r"|(^|/)([^/]*dockerfile[^/]*|containerfile|(docker-)?compose[^/]*\.ya?ml|skaffold\.ya?ml)$",
+            re.I,
+        ),
+    ),
+    (
+        re.compile(
+            r"\b(?:gradle|cargo|cmake|makefile|maven|package\.json|pyproject|pom\.xml|gemfile|composer\.json|lint(?:er|s|ing)?"
+            r"|dependenc(?:y|ies)|compil(?:e|er|ed|ing)|(?:single|one) test)\b"
+            r"|\bbuild(?:s|ing)? (?:the |from |a )?(?:\w+ )?(?:project|binar\w+|image|package|wheels?|docs|release|sources?|installer)\b",
+            re.I,
+        ),
+        re.compile(
+            r"(^|/)(package\.json|pyproject\.toml|setup\.(py|cfg)|tox\.ini|noxfile\.py|cargo\.toml|go\.mod|pom\.xml|(GNU)?makefile"
+            r"|(build|settings)\.gradle(\.kts)?|cmakelists\.txt|meson\.build|composer\.json|gemfile|rakefile|mix\.exs"
+            r"|package\.swift|(just|task)file(\.ya?ml)?|[^/]*\.(csproj|props|cmake|gemspec|nix)|contributing\.\w+)$",
+            re.I,
+        ),
+    ),
+)
+"""Words of a question → the files that they name: CI, deployment, build."""
+
+
+def adjust_by_kind(scores: NDArray[np.float64], query: Query, candidates: Sequence[Candidate]) -> NDArray[np.float64]:
+    """Return float64[n]: probabilities, lower for unwanted data and higher for kinds of files that the question names."""
+    scores = scores * _data_factors(query, candidates)
+    paths = [files for words, files in _NAMED_KINDS if words.search(query.text)]
+    if not paths:
+        return scores
+    named = [any(files.search(candidate.entry.name) for files in paths) for candidate in candidates]
+    raised = NAMED_KIND_FACTOR * scores / (1 + (NAMED_KIND_FACTOR - 1) * scores)
+    return np.where(named, raised, scores)
+
+
+def _data_factors(query: Query, candidates: Sequence[Candidate]) -> Floats:
     """Return float32[n]: `DATA_FACTOR` for data and translations that the question does not ask for, else 1."""
     data, translation = not _ASKS_FOR_DATA.search(query.text), not _ASKS_FOR_TRANSLATION.search(query.text)
     reduced = [

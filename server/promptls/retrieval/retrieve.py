@@ -27,7 +27,7 @@ from promptls.retrieval.candidates import (
     SEARCH_LIMITS,
     CandidateLimits,
     SearchScope,
-    data_factors,
+    adjust_by_kind,
     generate_candidates,
     search_scope,
 )
@@ -326,7 +326,7 @@ def _rank_candidates(query: Query, features: CandidateFeatures, strategy: Retrie
     weights = strategy.weights or bundled_weights()
     raw = weights.candidate_model(query.is_open).score(features.values, FEATURE_NAMES)
     scores = weights.calibration.probabilities(raw, query.is_open)
-    scores = scores * data_factors(query, features.candidates)
+    scores = adjust_by_kind(scores, query, features.candidates)
     reasons = np.stack(list(_reason_values(features).values()), axis=1)
     strongest = reasons[:, : len(_ORIGINS)].argmax(axis=1).tolist()
     start = np.array([candidate.span.start for candidate in features.candidates])
