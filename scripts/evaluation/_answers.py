@@ -40,6 +40,13 @@ def coverage(question: Question, root: str, shown: Iterable[str]) -> tuple[float
     return got / all_, hit
 
 
+def essential(question: Question, root: str, shown: Iterable[str]) -> tuple[float, bool]:
+    """Return the share of the essential regions that are shown, and whether all are."""
+    have = {line.strip() for line in shown}
+    hits = [share_of(gold, root, have) >= HIT for gold in question.gold if gold.grade == 2]
+    return sum(hits) / max(1, len(hits)), all(hits)
+
+
 def share_of(gold: Gold, root: str, have: AbstractSet[str]) -> float:
     """Return the share of the non-trivial lines of a region that are among some lines without indentation."""
     wanted = _wanted(f"{root}/{gold.path}", gold.start, gold.end)

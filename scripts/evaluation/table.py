@@ -48,10 +48,13 @@ from promptls.model import CancelToken
 from promptls.retrieval.retrieve import RetrievalStrategy
 
 BUDGETS = {"2k": 2000, "8k": 8000}
+TASK = "task"
+"""Voice of people at work, whose questions need many regions."""
 ISSUES = frozenset({"locbench"})
 """Voices whose needed regions are the functions that a fix edits."""
 PROMPTLS = "promptls"
 SETS = {
+    "voice task": "real tasks",
     "own": "own questions",
     "small packages": "– small packages",
     "large packages": "– large packages",
@@ -65,7 +68,11 @@ BENCHMARK = "public benchmark"
 MEASURES = {
     **{f"coverage@{name}": ".3f" for name in BUDGETS},
     "hit@8k": ".3f",
+    "shown@8k": ".3f",
+    "complete@8k": ".3f",
     "coverage, sized": ".3f",
+    "shown, sized": ".3f",
+    "complete, sized": ".3f",
     "tokens, sized": ",.0f",
     **{f"function@{k}": ".3f" for k in measures.FUNCTION_DEPTHS},
     f"file@{measures.FILE_DEPTH}": ".3f",
@@ -230,10 +237,16 @@ def _measure(system: _System, question: corpora.Question, snapshot: Snapshot, ro
         prompt = system.prompt(question.question, budget)
         coverage, hit = answers.coverage(question, root, prompt.split("\n"))
         row[f"coverage@{name}"], row[f"hit@{name}"] = coverage, float(hit)
+    is_task = corpora.voice(question) == TASK
+    if is_task:  # one hit of many regions says little
+        del row["hit@8k"]
+        row["shown@8k"], row["complete@8k"] = answers.essential(question, root, prompt.split("\n"))
     if isinstance(system, _Promptls):
         prompt = system.prompt(question.question, BUDGETS["8k"], "relevant")
         row["coverage, sized"], _ = answers.coverage(question, root, prompt.split("\n"))
         row["tokens, sized"] = len(prompt) / 4
+        if is_task:
+            row["shown, sized"], row["complete, sized"] = answers.essential(question, root, prompt.split("\n"))
     if corpora.voice(question) in ISSUES:
         row |= measures.localisation(question, snapshot, system.functions(question.question))
     return row

@@ -11,7 +11,7 @@ from promptls.knowledge.project.folder_tree import MAX_LISTED_FILES, MAX_SUBFOLD
 def tree_of(*names: str, docs: dict[str, str] | None = None) -> tuple[TreeFolder, ...]:
     languages = {".py": "python", ".go": "go", ".md": "markdown", ".json": "json", ".java": "java"}
     counts = Counter((posixpath.dirname(n), languages.get(posixpath.splitext(n)[1], "text")) for n in names)
-    return folder_tree(counts, names, docs or {})
+    return folder_tree(counts, names, docs or {}, {})
 
 
 def test_chain_of_folders_is_one_entry() -> None:

@@ -320,6 +320,37 @@ built
 # ---- readmes
 
 
+MONOREPO = """
+-- package.json --
+{"name": "boats", "workspaces": ["packages/*"]}
+-- packages/hull/package.json --
+{"name": "@boats/hull", "description": "Hulls of boats. In wood.", "bin": "src/index.js"}
+-- packages/hull/src/index.js --
+-- packages/sail/package.json --
+{"name": "@boats/sail", "dependencies": {"@boats/hull": "1", "left-pad": "1"}, "bin": "src/index.js"}
+-- packages/sail/src/index.js --
+-- packages/oar/package.json --
+{"name": "@boats/oar", "bin": "src/index.js"}
+-- packages/oar/src/index.js --
+-- packages/mast/package.json --
+{"name": "@boats/mast", "bin": "src/index.js"}
+-- packages/mast/src/index.js --
+-- packages-deprecated/raft/package.json --
+{"name": "@boats/raft", "bin": "src/index.js"}
+-- packages-deprecated/raft/src/index.js --
+"""
+
+
+def test_packages_of_a_monorepo_have_descriptions_and_needs(tmp_path: Path) -> None:
+    snapshot = snapshot_of(MONOREPO, tmp_path)
+    facts = ProjectIndex().get(context_of(snapshot).sources)
+    text = "\n".join(entry.text for entry in project_entries(facts))
+    assert "packages/hull/ (2 files): Hulls of boats" in text
+    assert "packages/sail/ (2 files): needs @boats/hull\n" in text
+    assert "index.js in 4 folders, such as packages/hull/src/index.js" in text
+    assert "raft" not in text
+
+
 def test_headings_of_both_styles_are_parsed_outside_of_fences() -> None:
     text = "Title\n=====\n\nOne.\n\n```\n# no heading\nList<String> x\n```\n\n## Two ##\n<p align=center><img src=x></p>\nText\n"
     assert [(p.title, p.level, p.text) for p in split_document(text)] == [

@@ -16,7 +16,7 @@ from importlib import resources
 from msgspec import Struct
 
 from promptls.knowledge.project.file_kind import is_peripheral
-from promptls.knowledge.project.folder_tree import TreeFolder
+from promptls.knowledge.project.folder_tree import TreeFolder, is_obsolete
 from promptls.knowledge.project.manifests import ProjectManifest
 from promptls.util.decode import tomllib
 
@@ -222,12 +222,14 @@ def entry_points(
     """
     declared: list[EntryPoint] = []
     for label, manifest in manifests:
-        for what, target in manifest.entry_points if not is_peripheral(label) else ():
+        for what, target in manifest.entry_points if not (is_peripheral(label) or is_obsolete(label)) else ():
             path = posixpath.normpath(posixpath.join(posixpath.dirname(label), target))
             declared.append(EntryPoint(what, path if path in files else target))
     kinds = [(name, entry_point_kind(name)) for name in sorted(names, key=lambda name: (name.count("/"), name))]
     kinds += [(name, "script") for name in sorted(guarded, key=lambda name: (name.count("/"), name))]
-    recognized = [EntryPoint(kind, name) for name, kind in kinds if kind and not is_peripheral(name)]
+    recognized = [
+        EntryPoint(kind, name) for name, kind in kinds if kind and not (is_peripheral(name) or is_obsolete(name))
+    ]
     unique: dict[str, EntryPoint] = {}
     for entry in (*declared, *recognized):
         unique.setdefault(entry.target.removeprefix("./"), entry)
@@ -246,6 +248,17 @@ def main_dependencies(manifests: Sequence[tuple[str, ProjectManifest]]) -> tuple
         if not is_peripheral(label):
             names |= dict.fromkeys(manifest.dependencies if manifest.runtime is None else manifest.runtime)
     return tuple(names)[:MAX_DEPENDENCIES]
+
+
+def needed_packages(manifests: Sequence[tuple[str, ProjectManifest]]) -> dict[str, tuple[str, ...]]:
+    """Return the names of other packages of the project that a package requires, by the folder of its manifest."""
+    names = {name.lower().replace("_", "-"): name for label, one in manifests if (name := one.name) and "/" in label}
+    return {
+        posixpath.dirname(label): tuple(
+            names[key] for dependency in manifest.dependencies if (key := dependency.replace("_", "-")) in names
+        )
+        for label, manifest in manifests
+    }
 
 
 def required_versions(manifests: Sequence[tuple[str, ProjectManifest]]) -> tuple[str, ...]:

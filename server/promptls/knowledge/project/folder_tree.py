@@ -75,6 +75,7 @@ _AUXILIARY = frozenset(
 )
 """Folders of one line: their content does not show how the project works."""
 _PROSE_AND_DATA = frozenset({"text", "markdown", "json", "yaml", "toml", "html", "css"})
+_OBSOLETE = re.compile(r"(?:^|[/_-])(?:deprecated|legacy|archived?|obsolete)(?:[/_-]|$)", re.IGNORECASE)
 _TEST_SUPPORT = re.compile(r"(?:^|[/_-])test(?:s|ing|utils?|data|kit|_?helpers?)?(?:/|$)", re.IGNORECASE)
 _GO_PACKAGE = re.compile(r"^Package \w+ ")
 _SENTENCE = re.compile(r"(?<=[.!?\u3002])\s")
@@ -89,6 +90,12 @@ class TreeFolder(Struct, frozen=True):
     purpose: str = ""
     names: tuple[str, ...] = ()  # main files directly in the folder
     omitted: int = 0  # subfolders that are not in the tree
+    needs: tuple[str, ...] = ()  # names of other packages of the project that its manifest requires
+
+
+def is_obsolete(path: str) -> bool:
+    """Return whether a folder of a path is named as one of code that is kept for old users."""
+    return _OBSOLETE.search(path) is not None
 
 
 def folder_role(folder: str) -> str:
@@ -105,7 +112,10 @@ def first_sentence(text: str) -> str:
 
 
 def folder_tree(
-    counts: Mapping[tuple[str, str], int], names: Collection[str], docs: Mapping[str, str]
+    counts: Mapping[tuple[str, str], int],
+    names: Collection[str],
+    docs: Mapping[str, str],
+    needs: Mapping[str, tuple[str, ...]],
 ) -> tuple[TreeFolder, ...]:
     """Return the tree of the main folders, parents before children.
 
@@ -113,6 +123,7 @@ def folder_tree(
         counts: Number of files by folder and language, without files of subfolders.
         names: Names of all files, relative to the root.
         docs: Documentation of packages by folder.
+        needs: Names of other packages of the project that a package requires, by its folder.
     """
     own = {folder: 0 for folder, _ in counts}
     code: dict[str, int] = {}
@@ -151,10 +162,14 @@ def folder_tree(
         below = [f for f in _by_size(children.get(folder, ()), totals, code) if not _is_auxiliary(f) and code.get(f, 0)]
         purpose = _purpose(folder, docs)
         omitted = max(0, len(below) - max_below)
-        tree.append(TreeFolder(folder, 0, totals[folder], purpose, _file_names(folder, listed), omitted))
+        needed = needs.get(top, ())
+        tree.append(TreeFolder(folder, 0, totals[folder], purpose, _file_names(folder, listed), omitted, needed))
         for sub in below[:max_below]:
             inner = _main_folder(sub, own, children, {})
-            tree.append(TreeFolder(inner, 1, totals[inner], _purpose(inner, docs), _file_names(inner, listed)))
+            known = _purpose(sub, docs) or _purpose(inner, docs)
+            tree.append(
+                TreeFolder(inner, 1, totals[inner], known, _file_names(inner, listed), needs=needs.get(sub, ()))
+            )
     return tuple(tree)
 
 
@@ -178,6 +193,7 @@ def _is_auxiliary(folder: str) -> bool:
     return (
         not _AUXILIARY.isdisjoint(folder.lower().split("/"))
         or _TEST_SUPPORT.search(folder) is not None
+        or is_obsolete(folder)
         or is_peripheral(f"{folder}/x")
     )
 

@@ -26,6 +26,7 @@ from promptls.knowledge.project.facts import (
     language_shares,
     main_dependencies,
     naming_manifest,
+    needed_packages,
     outermost,
     project_commands,
     project_frameworks,
@@ -283,6 +284,7 @@ def _build_facts(sources: SourceReader, state: _RootState) -> ProjectFacts:
     project = naming_manifest(manifests)
     interfaces = library_interfaces(sources.snapshot, state.root, state.index_files)
     docs = package_docs(sources.snapshot, state.root, state.index_files)
+    described = {posixpath.dirname(name): m.description for name, m in manifests if m.description}
     package_doc = docs.get("", "") or next((docs.get(posixpath.dirname(one.target), "") for one in interfaces), "")
     return ProjectFacts(
         root=state.root.path,
@@ -297,7 +299,7 @@ def _build_facts(sources: SourceReader, state: _RootState) -> ProjectFacts:
         entry_points=(*entry_points(manifests, state.entry_files, guarded, state.names), *interfaces),
         versions=required_versions(manifests),
         dependencies=main_dependencies(manifests),
-        tree=folder_tree(state.tally.folders, state.names, docs),
+        tree=folder_tree(state.tally.folders, state.names, {**described, **docs}, needed_packages(manifests)),
     )
 
 

@@ -19,8 +19,12 @@ SOURCE = "project"
 MAX_ROOTS = 4
 """Maximum number of workspace folders in the section."""
 _BUILD_FOLDER = re.compile(r"(?:^|/)(?:dist|build|out|output|es\d*|esm\d*|cjs|umd|lib-\w+)/")
+MAX_EQUAL_ENTRIES = 3
+"""Maximum number of entry points of the same kind and file name that have a line of their own."""
 MAX_EXPORTS = 24
 """Maximum number of names listed for the public interface of a library."""
+MAX_NEEDS = 6
+"""Maximum number of packages of the project that are listed as needed by another one."""
 MAX_SHOWN_COMMANDS = 5
 """Maximum number of commands in the section."""
 
@@ -36,7 +40,7 @@ def project_entries(facts: Sequence[ProjectFacts], files: Sequence[str] = ()) ->
         texts = (
             _summary(root_facts),
             "\n".join(["Main folders:", *map(_tree_line, root_facts.tree)]) if root_facts.tree else "",
-            _bullet_list("Entry points", [_entry_point_text(e) for e in root_facts.entry_points if not _is_built(e)]),
+            _bullet_list("Entry points", _entry_point_lines(root_facts.entry_points)),
             _bullet_list("Requires", [", ".join(root_facts.dependencies)] if root_facts.dependencies else []),
             _bullet_list("Commands", [", ".join(commands)] if commands else []),
         )
@@ -53,7 +57,13 @@ def _root_order(facts: ProjectFacts, files: Sequence[str]) -> int:
 
 def _tree_line(folder: TreeFolder) -> str:
     what = f"{'  ' * folder.depth}- {folder.path or '.'}/ ({plural(folder.files, 'file')})"
-    details = [folder.purpose, ", ".join(folder.names), f"{folder.omitted} more folders" if folder.omitted else ""]
+    needs = (
+        f"needs {', '.join(folder.needs[:MAX_NEEDS])}{', …' if len(folder.needs) > MAX_NEEDS else ''}"
+        if folder.needs
+        else ""
+    )
+    more = f"{folder.omitted} more folders" if folder.omitted else ""
+    details = [folder.purpose, ", ".join(folder.names), needs, more]
     about = "; ".join(filter(None, details))
     return f"{what}: {about}" if about else what
 
@@ -62,6 +72,22 @@ def _is_built(entry: EntryPoint) -> bool:
     """Return true for a file of an npm package that its build creates."""
     is_file = entry.kind in ("main", "module", "browser", "exports")
     return is_file and (entry.target.startswith("../") or _BUILD_FOLDER.search(entry.target) is not None)
+
+
+def _entry_point_lines(entries: Sequence[EntryPoint]) -> list[str]:
+    """Return a line for each entry point, and one for all those of packages that have the same kind and file name."""
+    groups: dict[tuple[str, str], list[EntryPoint]] = {}
+    for entry in entries:
+        if not _is_built(entry):
+            name = entry.target if entry.exports else entry.target.rpartition("/")[2]
+            groups.setdefault((entry.kind, name), []).append(entry)
+    lines: list[str] = []
+    for (kind, name), group in groups.items():
+        if len(group) > MAX_EQUAL_ENTRIES:
+            lines.append(f"{kind}: {name} in {len(group)} folders, such as {group[0].target}")
+        else:
+            lines += map(_entry_point_text, group)
+    return lines
 
 
 def _entry_point_text(entry: EntryPoint) -> str:
