@@ -42,6 +42,9 @@ MIN_PARTIAL_SHARE = 0.4
 MIN_FILL_SHARE, MIN_FILL_LINES = 0.1, 4
 """Minimum share and number of lines in the partial form of a candidate that did not fit at first."""
 
+MAX_FAILURES = 8
+"""Number of implicit candidates that do not fit in a row, after which what remains of the budget is left free."""
+
 SIGNATURE_SCORE_SHARE = 0.5
 """Minimum score of an implicit item that is shown by its signature, as a share of the best score."""
 
@@ -255,20 +258,26 @@ def _pack_best(packer: Packer, implicit: Sequence[PackingCandidate], first: int)
     min_signature_score = SIGNATURE_SCORE_SHARE * max((c.forms.item.score for c in implicit), default=0)
     item_limit = max(MIN_CAPPED_TOKENS, int(MAX_ITEM_SHARE * packer.remaining))
     last = first + len(implicit) - 1
+    failures = 0
     for rank, candidate in enumerate(implicit, first):
         forms = candidate.forms
+        if failures > MAX_FAILURES:
+            break
         if forms.full_spans() and not packer.not_shown(forms):
             packer.reasons[rank] = ALREADY_INCLUDED
         elif packer.has_room:
             max_tokens = packer.remaining if rank == last else min(item_limit, packer.remaining)
             allow_signature = forms.item.score >= min_signature_score
-            _pack_implicit(packer, forms, rank, max_tokens, MIN_PARTIAL_SHARE, 1, allow_signature=allow_signature)
+            fits = _pack_implicit(
+                packer, forms, rank, max_tokens, MIN_PARTIAL_SHARE, 1, allow_signature=allow_signature
+            )
+            failures = 0 if fits else failures + 1
     for part in packer.reducible_parts(explicit=False):
         if packer.has_room:
             packer.upgrade(part, _ImplicitForms(packer, part))
     settled = packer.packed_ranks().union(packer.reasons)
     for rank, candidate in enumerate(implicit, first):
-        if packer.has_room and rank not in settled:
+        if packer.has_room and rank not in settled and failures <= MAX_FAILURES:
             _pack_implicit(
                 packer,
                 candidate.forms,
