@@ -85,7 +85,7 @@ class MacroName(NamedTuple):
 
 
 _MAX_ARGUMENT_BYTES = 2_000
-"""Longest arguments of a macro call that are split."""
+"""Longest arguments of a macro call, a template or a condition that are examined."""
 
 _ARGUMENT = re.compile(r'"(?:[^"\\]|\\.)*"|[(){}\[\]]|,|[^"(){}\[\],]+', re.DOTALL)
 _TITLE = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -445,13 +445,13 @@ def mask_preprocessor(code: bytes, is_c: bool) -> Masked:
 def _blank_constraints(output: MaskedCode, text: bytes) -> None:
     """Blank what restricts templates and exceptions: conditions in which the grammar loses the class around them."""
     for match in _CONSTRAINT.finditer(text):
-        start, end = match.end(), len(text)
+        start, end = match.end(), min(len(text), match.end() + _MAX_ARGUMENT_BYTES)
         if match[1] == b"noexcept":
             close = close_parenthesis(text, start - 1, end)
             if close > 0:
                 output.blank(start - 1, close)
             continue
-        close = close_angle(text, start - 1, min(end, start + _MAX_ARGUMENT_BYTES))
+        close = close_angle(text, start - 1, end)
         nested = text.find(b"<", start, close)
         if close > 0 and nested > 0 and b"enable_if" in text[start:close]:
             comma = text.rfind(b",", start, nested)
