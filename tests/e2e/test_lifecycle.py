@@ -255,4 +255,5 @@ def test_progress_increases_monotonically(start: Start, tmp_path: Path) -> None:
     assert any(status["usable"] and status["complete"] < READ_SHARE for status in statuses), (
         "usable before all files are read"
     )
-    assert any(0 < status["complete"] < READ_SHARE for status in asked), [status["complete"] for status in asked]
+    seen = [status["complete"] for status in (*asked, *statuses)]  # on a busy machine an answer may skip the whole read
+    assert any(0 < complete < READ_SHARE for complete in seen), seen

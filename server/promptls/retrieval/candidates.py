@@ -392,7 +392,7 @@ _NAMED_KINDS = (
     (
         re.compile(r"\bdocker\w*|\b(?:helm|k8s|kubernetes|kustomize|skaffold|pods?)\b", re.I),
         re.compile(
-            r"(^|/)(docker[^/]*|k8s|kubernetes[^/]*|helm[^/]*|charts?|kustomize|deploy(ment)?)/"
+            r"(^|/)(docker[^/]*|k8s|kubernetes[^/]*|helm[^/]*|charts?|kustomize|deploy|deployment)/"
             r"|(^|/)([^/]*dockerfile[^/]*|containerfile|(docker-)?compose[^/]*\.ya?ml|skaffold\.ya?ml)$",
             re.I,
         ),
@@ -401,7 +401,7 @@ _NAMED_KINDS = (
         re.compile(
             r"\b(?:gradle|cargo|cmake|makefile|maven|package\.json|pyproject|pom\.xml|gemfile|composer\.json|lint(?:er|s|ing)?"
             r"|dependenc(?:y|ies)|compil(?:e|er|ed|ing)|(?:single|one) test)\b"
-            r"|\bbuild(?:s|ing)? (?:the |from |a )?(?:\w+ )?(?:project|binar\w+|image|package|wheels?|docs|release|sources?|installer)\b",
+            r"|\bbuild(?:s|ing)? (?:the |from |a )?(?:\w+ )?(?:project|binary|binaries|image|package|wheels?|docs|release|sources?|installer)\b",
             re.I,
         ),
         re.compile(
