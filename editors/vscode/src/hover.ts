@@ -18,14 +18,17 @@ export const provideHover: ProvideHover = async (document, position, token, next
   return contents.length > 0 ? new vscode.Hover(contents.map((text) => new vscode.MarkdownString(text)), hover.range) : null;
 };
 
-/** Remove the paragraphs before the first code block whose text is part of one of the messages. */
+/** Remove the sentences before the first code block that are part of one of the messages. */
 function withoutMessages(markdown: string, messages: readonly string[]): string {
   const code = markdown.indexOf("```");
   const prose = code < 0 ? markdown : markdown.slice(0, code);
-  const isStated = (paragraph: string) => {
-    const text = paragraph.replace(/\\(.)/g, "$1").replace(/`/g, "");
+  const isStated = (sentence: string) => {
+    const text = sentence.replace(/\\(.)/g, "$1").replace(/`/g, "");
     return text !== "" && messages.some((message) => message.includes(text));
   };
-  const kept = prose.split("\n\n").filter((paragraph) => !isStated(paragraph));
-  return kept.join("\n\n") + markdown.slice(prose.length);
+  const paragraphs = prose
+    .split("\n\n")
+    .map((text) => (isStated(text) ? "" : text.split(/(?<=[.?!]) /).filter((sentence) => !isStated(sentence)).join(" ")));
+  const kept = [...paragraphs, markdown.slice(prose.length)].filter((text) => text !== "");
+  return kept.join("\n\n");
 }
