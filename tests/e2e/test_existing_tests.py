@@ -51,7 +51,7 @@ pub enum Mode {{ Never, Always }}
 #[cfg(test)]
 mod tests {{
     #[test]
-    fn test_default() {{
+    fn picks_never() {{
         assert!(super::DEFAULT);
     }}
 }}
@@ -71,7 +71,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         ("write a test for @#do_truncate", "def test_truncate_at_words"),
         ("write a test for @#do_center", "def test_other_0"),
         ("write a test for @#LineRange.parse", "fn rejects_letters"),
-        ("write a test for @#Mode", "fn test_default"),
+        ("write a test for @#Mode", "fn picks_never"),
     ],
     ids=["without the prefix", "long test file", "through a caller", "in the same file"],
 )

@@ -104,9 +104,10 @@ E           src.pool.PoolError: pool exhausted"""
         ("tests/test_a.py::test_error_{n} PASSED [ 10%]", PYTEST_FAILURE),
         ("test net::error_{n} ... ok", "thread 'net::get' panicked at src/net.rs:7:5:\nno route"),
         ("  ✓ rejects an Error {n} (3 ms)", "  ✕ resolves\n    Error: timeout\n        at get (/app/a.js:1:2)"),
+        ("ok {n} - rejects error {n}", "not ok 7 - resolves\n  Error: timeout"),
         ("[ RUN      ] Net.Error{n}\n[       OK ] Net.Error{n} (0 ms)", "[  FAILED  ] Net.Get (0 ms)"),
     ],
-    ids=["go", "pytest", "cargo", "jest", "gtest"],
+    ids=["go", "pytest", "cargo", "jest", "tap", "gtest"],
 )
 def test_of_test_output_the_failures_remain(passing: str, failure: str) -> None:
     passed = [line for n in range(500) for line in passing.format(n=n).split("\n")]
@@ -114,6 +115,13 @@ def test_of_test_output_the_failures_remain(passing: str, failure: str) -> None:
     assert "\n".join(shown) == "\n".join(
         ["Why?", "", f"… {len(passed):,} lines left out", failure, f"… {len(passed):,} lines left out"]
     )
+
+
+def test_question_that_begins_like_a_passing_test_remains() -> None:
+    passed = [f"tests/test_a.py::test_error_{n} PASSED" for n in range(500)]
+    question = ["ok so the pipeline fails", "Passed values look right.", "PASS or fail, I cannot tell."]
+    shown, _ = shorten([*question, "", *passed, *PYTEST_FAILURE.split("\n")])
+    assert shown[:4] == [*question, ""]
 
 
 def test_output_of_tests_that_all_pass_is_a_log() -> None:

@@ -40,7 +40,7 @@ from promptls.prompt.scoring import DroppedItem
 from promptls.prompt.sections import GatheredSections, gather_sections
 from promptls.prompt.tasks import TaskRequest
 from promptls.prompt.tasks.long_log import contains_log, shorten_log
-from promptls.prompt.tasks.overview import is_overview_request
+from promptls.prompt.tasks.overview import is_about_project
 from promptls.prompt.tokens import Counter
 from promptls.retrieval.query import Query
 
@@ -153,7 +153,17 @@ def build(
         count.append(len(intent.query.terms))
         pending_team = team_context.start(understanding, options, context)
 
-    request = TaskRequest(parsed.text, question, intent, outcomes, mentioned, options.recipe, options.history, context)
+    request = TaskRequest(
+        parsed.text,
+        question,
+        intent,
+        outcomes,
+        mentioned,
+        options.recipe,
+        options.history,
+        context,
+        is_about_project(question, outcomes, mentioned, context),
+    )
     gathered = gather(request, message, understanding, options, trace.stage)
     team = team_context.finish(pending_team, gathered.candidates, context)
 
@@ -284,7 +294,7 @@ def _sections(
         full_files=frozenset(i.path for i in explicit.top_level_items(mentioned) if i.kind == "file"),
         tasks=gathered.instructions,
         retrieval_empty=gathered.needs_overview,
-        about_project=is_overview_request(request),
+        about_project=request.about_project,
     )
     task = (Section("task", options.task, "task"),) if options.task else ()
     return replace(sections, sections=(*sections.sections, *task))

@@ -41,7 +41,7 @@ CHANGES = frozenset({"create", "modify", "fix", "refactor"})
 """Actions that change code, for which all rules count."""
 _ASKS_FOR_COMMAND = re.compile(
     r"\W*how (?:do|can|should|would|to) (?:i |we |you |one )?(?:run|build|test|lint|format|install|start|launch|release|publish)"
-    r" (?:\w+ ){0,3}?(?:tests?|suite|it|this|app|project|server|docs|linters?|benchmarks?|locally|source|code)\b",
+    r" (?:\w+ ){0,3}?(?:tests?|suite|app|project|server|docs|linters?|benchmarks?|locally|source)\b",
     re.I,
 )
 """A question for a command of the project, which the facts about the project list."""

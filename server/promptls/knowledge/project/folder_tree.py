@@ -160,16 +160,15 @@ def folder_tree(
             tree.append(TreeFolder(top, 0, totals[top], folder_role(top)))
             continue
         below = [f for f in _by_size(children.get(folder, ()), totals, code) if not _is_auxiliary(f) and code.get(f, 0)]
-        purpose = _purpose(folder, docs)
+        purpose = _purpose(top if top in docs else folder, docs)
         omitted = max(0, len(below) - max_below)
         needed = needs.get(top, ())
         tree.append(TreeFolder(folder, 0, totals[folder], purpose, _file_names(folder, listed), omitted, needed))
         for sub in below[:max_below]:
             inner = _main_folder(sub, own, children, {})
-            known = _purpose(sub, docs) or _purpose(inner, docs)
-            tree.append(
-                TreeFolder(inner, 1, totals[inner], known, _file_names(inner, listed), needs=needs.get(sub, ()))
-            )
+            purpose = _purpose(sub if sub in docs else inner, docs)
+            needed = needs.get(sub, ())
+            tree.append(TreeFolder(inner, 1, totals[inner], purpose, _file_names(inner, listed), needs=needed))
     return tuple(tree)
 
 

@@ -158,9 +158,6 @@ def _symbol_suggestion(mention: Mention, context: ResolveContext) -> str:
 MAX_FILES = 200
 """Maximum number of files of a folder that packing considers."""
 
-WHOLE_WORKSPACE = "The question is about the whole workspace."
-"""Why a mention of all roots has no targets."""
-
 
 def resolve_folder(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve a mention of a folder to the folder and its files."""
@@ -265,7 +262,7 @@ def resolve_workspace(mention: Mention, context: ResolveContext) -> MentionOutco
     """
     roots = find_roots(context.snapshot, mention.root)
     if roots and len(roots) == len(context.snapshot.roots) and context.question.strip():
-        return MentionOutcome(mention, "included", reason=WHOLE_WORKSPACE)
+        return MentionOutcome(mention, "included", reason="The question is about the whole workspace.")
     if roots:
         return folder_outcome(mention, context, [root.path for root in roots], include_all=True)
     if not mention.root:

@@ -261,11 +261,9 @@ def _pack_best(packer: Packer, implicit: Sequence[PackingCandidate], first: int)
     failures = 0
     for rank, candidate in enumerate(implicit, first):
         forms = candidate.forms
-        if failures > MAX_FAILURES:
-            break
         if forms.full_spans() and not packer.not_shown(forms):
             packer.reasons[rank] = ALREADY_INCLUDED
-        elif packer.has_room:
+        elif packer.has_room and failures <= MAX_FAILURES:
             max_tokens = packer.remaining if rank == last else min(item_limit, packer.remaining)
             allow_signature = forms.item.score >= min_signature_score
             fits = _pack_implicit(
@@ -275,9 +273,11 @@ def _pack_best(packer: Packer, implicit: Sequence[PackingCandidate], first: int)
     for part in packer.reducible_parts(explicit=False):
         if packer.has_room:
             packer.upgrade(part, _ImplicitForms(packer, part))
+    if failures > MAX_FAILURES:
+        return
     settled = packer.packed_ranks().union(packer.reasons)
     for rank, candidate in enumerate(implicit, first):
-        if packer.has_room and rank not in settled and failures <= MAX_FAILURES:
+        if packer.has_room and rank not in settled:
             _pack_implicit(
                 packer,
                 candidate.forms,

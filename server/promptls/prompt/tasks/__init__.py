@@ -33,6 +33,7 @@ class TaskRequest(Struct, frozen=True):
     recipe: str  # name of the recipe, "" without one
     history: Sequence[Message]  # earlier turns, oldest first
     context: ResolveContext
+    about_project: bool  # whether the question is about the project as a whole
 
 
 class TaskContext(Struct, frozen=True):

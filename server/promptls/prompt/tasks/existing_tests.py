@@ -92,14 +92,13 @@ _SEPARATORS = re.compile(r"[\W_]+")
 def _typical_tests(path: str, targets: Sequence[OutlineRef], view: GraphView) -> list[Item]:
     """Return the tests in a file, those first whose names have most words in common with those of the definitions."""
     wanted = {word for ref in targets if (symbol := view.symbol(ref)) is not None for word in _name_words(symbol.name)}
-    facts = view.file_symbols(path)
-    found = [
-        (-len(wanted.intersection(_name_words(symbol.name))), i)
-        for i, symbol in enumerate(facts.symbols if facts is not None else ())
-        if symbol.kind in CALLABLE_KINDS
-        and view.is_test((path, i))
-        and _TEST_WORD.match(" ".join(_name_words(symbol.name)))
-    ]
+    facts, has_helpers = view.file_symbols(path), is_test_path(view.snapshot.label(path))
+    found = []
+    for i, symbol in enumerate(facts.symbols if facts is not None else ()):
+        words = _name_words(symbol.name)
+        is_test = view.is_test((path, i)) and (not has_helpers or _TEST_WORD.match(" ".join(words)))
+        if symbol.kind in CALLABLE_KINDS and is_test:
+            found.append((-len(wanted.intersection(words)), i))
     items = (definition_item(view, (path, i), Origin.TASK, SCORE) for _, i in sorted(found)[:MAX_TYPICAL])
     return [item for item in items if item is not None]
 

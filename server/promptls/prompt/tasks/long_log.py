@@ -59,9 +59,11 @@ _GO_CALL = re.compile(r"\S+\((?:\.\.\.|\{?0x[^)]*)?\)$")
 _PYTEST_SOURCE = re.compile(r"[>E] {2,}")
 _TEST_STARTS = re.compile(r"\s*(?:=== (?:RUN|PAUSE|CONT|NAME)\s|\[ +RUN +\])")
 _TEST_PASSES = re.compile(
-    r"\s*(?:--- PASS: |ok\s+\S|PASS\b|Passed\s|[✓✔√]|\[ +OK +\]|test \S+ \.\.\. ok\s*$)|.*\bPASSED\b"
+    r"\s*(?:--- PASS: |ok\s+(?:\d+\b|\S+\s+(?:[\d.]+s|\(cached\)))|PASS(?:\s*$|:? \S+\.\w+)|Passed \S+ \[|[✓✔√] |\[ +OK +\]"
+    r"|test \S+ \.\.\. ok\s*$)|.*\bPASSED\b(?:\s+\[ *\d+%\])?\s*$"
 )
 _TEST_FAILS = re.compile(r"\s*(?:--- FAIL: |\[ +FAILED +\])")
+"""Lines of go test, pytest, cargo, Jest, Mocha, GoogleTest, TAP, automake, Gradle and dotnet; words of prose do not match."""
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|[0-9a-f]{8,}|\d+")
 
 
@@ -202,14 +204,15 @@ def _distinct_errors(log: _Log, passed: set[int]) -> list[int]:
 
 def _around_error(log: _Log, n: int) -> range:
     """Return the lines around an error, and the stack trace that it begins or ends."""
+
+    def continues(line: int, beyond: int) -> bool:
+        """Return whether a line is a part of the stack trace: a blank one if the line beyond it is."""
+        return _is_trace(log.lines[line] or log.lines[beyond])
+
     first, last = max(log.start, n - ERROR_CONTEXT), min(log.end, n + 1 + ERROR_CONTEXT)
-    while last < min(log.end, n + TRACE_LINES) and (
-        _is_trace(log.lines[last]) or (not log.lines[last] and _is_trace(log.lines[min(last + 1, log.end - 1)]))
-    ):
+    while last < min(log.end, n + TRACE_LINES) and continues(last, min(last + 1, log.end - 1)):
         last += 1
-    while first > max(log.start, n - TRACE_LINES) and (
-        _is_trace(log.lines[first]) or (not log.lines[first] and _is_trace(log.lines[first - 1]))
-    ):
+    while first > max(log.start, n - TRACE_LINES) and continues(first, first - 1):
         first -= 1
     return range(first, last)
 

@@ -5,7 +5,7 @@ Other items are of no use for such a question: its words ("architecture", "proje
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from promptls.graph.centrality import central_definitions, is_project_code, is_support_code
 from promptls.graph.graph import GraphView
@@ -13,9 +13,8 @@ from promptls.index import OutlineRef
 from promptls.knowledge.project.facts import ProjectFacts
 from promptls.languages.kinds import CALLABLE_KINDS
 from promptls.mentions.context import ResolveContext
-from promptls.model import Item, Origin
+from promptls.model import Item, MentionOutcome, Origin
 from promptls.prompt.intent.project_question import is_project_question
-from promptls.prompt.tasks import TaskRequest
 
 MIN_ITEMS, MAX_ITEMS = 8, 12
 """Number of definitions: `MAX_ITEMS` only if all of them are important enough."""
@@ -27,11 +26,13 @@ BEST_SCORE, SCORE_STEP = 0.9, 0.02
 """Score of the first item, and the difference between one item and the next."""
 
 
-def is_overview_request(request: TaskRequest) -> bool:
+def is_about_project(
+    question: str, outcomes: Iterable[MentionOutcome], mentioned: Sequence[Item], context: ResolveContext
+) -> bool:
     """Return whether a question is about the project as a whole, and nothing but the workspace is mentioned."""
-    mentions_workspace = any(outcome.mention.kind == "workspace" for outcome in request.outcomes)
-    question = f"project: {request.question}" if mentions_workspace else request.question
-    return not request.explicit_items and is_project_question(question, _project_names(request.context))
+    if any(outcome.mention.kind == "workspace" for outcome in outcomes):
+        question = f"project: {question}"
+    return not mentioned and is_project_question(question, _project_names(context))
 
 
 def _project_names(context: ResolveContext) -> Iterator[str]:

@@ -21,7 +21,7 @@ from promptls.prompt.tasks import SCORE, Retrieval, TaskContext, TaskRequest
 from promptls.prompt.tasks.absent_names import absent_names
 from promptls.prompt.tasks.changes import asks_for_review, items_of_changes
 from promptls.prompt.tasks.existing_tests import asks_for_tests, items_of_tests
-from promptls.prompt.tasks.overview import is_overview_request, overview_items
+from promptls.prompt.tasks.overview import overview_items
 from promptls.prompt.tasks.trace_items import mask_mentions, stack_trace_items
 from promptls.util.decode import parse_toml
 
@@ -40,7 +40,7 @@ def task_context(request: TaskRequest) -> TaskContext:
     - tests to be written: the existing tests of the code
     - a conversation: what earlier turns mention
     """
-    if is_overview_request(request):
+    if request.about_project:
         return TaskContext(tuple(overview_items(request.context)), "none", as_outlines=True)
     if not request.explicit_items and (absent := absent_names(request)):
         return TaskContext(absent=absent)
