@@ -88,6 +88,7 @@ def used(client: Client, question: str) -> tuple[int, str]:
         ("does this support MongoDB?", "MongoDB"),
         ("where is the GraphQL schema defined and how do I add a field?", "GraphQL"),
         ("Hi, is there a built in WebAuthn login?", "WebAuthn"),
+        ("what does @#autoretry do?", "autoretry"),
     ],
 )
 def test_prompt_says_that_what_is_asked_for_does_not_exist(client: Client, question: str, name: str) -> None:
@@ -103,8 +104,9 @@ def test_prompt_says_that_what_is_asked_for_does_not_exist(client: Client, quest
         "add support for MongoDB as a store of entries",
         "which service saves entries like MongoDB does?",
         "saving an entry fails with MongoDB in front of it, why?",
+        "how does @#LinkTacos save entries?",
     ],
-    ids=["exists", "new", "compared", "not asked for"],
+    ids=["exists", "new", "compared", "not asked for", "misspelled"],
 )
 def test_code_is_shown_if_the_question_is_about_existing_code(client: Client, question: str) -> None:
     _, prompt = used(client, question)

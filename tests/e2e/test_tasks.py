@@ -187,6 +187,13 @@ def test_follow_up_keeps_the_mentions_of_earlier_turns(client: Client) -> None:
     assert all(item["origin"] != "task" for item in alone)
 
 
+def test_of_a_long_history_the_end_is_shown(client: Client) -> None:
+    turns = [{"role": "user", "content": f"turn {n}: " + "values " * 200} for n in range(8)]
+    prompt = client.build("sum up @history", context={"history": turns}, budget={"tokens": 800})["prompt"]
+    assert "turn 7" in prompt
+    assert "turn 0" not in prompt
+
+
 def section(prompt: str, name: str) -> str:
     return prompt.partition(f' section="{name}">')[2].partition("\n</context-")[0]
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from promptls.mentions.context import EditorDiagnostic, ResolveContext
 from promptls.mentions.outcomes import (
     empty,
@@ -140,7 +142,9 @@ def resolve_history(mention: Mention, context: ResolveContext) -> MentionOutcome
         return empty(mention, "The conversation has no earlier turns, or the editor did not report them.")
     turns = context.client.history[-_count_argument(mention) :]
     text = "\n\n".join(f"{role}: {content}" for role, content in turns)
-    return included(mention, [virtual_item(context, "history", text, "history")], f"{plural(len(turns), 'turn')}.")
+    item = virtual_item(context, "history", text, "history")
+    item = replace(item, call_sites=(text.count("\n"),))  # of too many turns, the end is shown
+    return included(mention, [item], f"{plural(len(turns), 'turn')}.")
 
 
 def _documents_outcome(

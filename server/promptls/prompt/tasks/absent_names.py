@@ -24,13 +24,15 @@ _WORD = re.compile(r"(?<![\w@#/.])[A-Za-z][A-Za-z0-9]{2,}\b")
 
 
 def absent_names(request: TaskRequest) -> tuple[str, ...]:
-    """Return the names that a short question asks for and no indexed file contains."""
+    """Return the names that a short question asks for or mentions as symbols, and no indexed file contains."""
     context, question = request.context, request.question
     if len(question) > MAX_CHARACTERS or not context.index_complete:
         return ()
     count = context.index.reader().document_frequency
     is_english = request.intent.query.translation is None
-    names = dict.fromkeys(_names(question, is_english))
+    unresolved = (o.mention for o in request.outcomes if o.status == "unresolved" and not o.suggestion)
+    mentioned = [mention.target for mention in unresolved if mention.kind == "symbol"]
+    names = dict.fromkeys((*mentioned, *_names(question, is_english)))
     return tuple(name for name in names if not all(map(count, tokenize(name))))
 
 
