@@ -146,7 +146,8 @@ def find_places(
 
 def _place(path: str, span: Span, kind: NameKind, name: str, count: int, snapshot: Snapshot) -> Place:
     outline = snapshot.files[path].outline
-    symbol = next((s for s in outline.symbols if s.span == span), None) if outline is not None else None
+    symbols = outline.symbols if outline is not None else ()
+    symbol = next((s for s in symbols if span in (s.span, Span(s.doc_start, s.span.end))), None)  # with its comment
     if symbol is None:
         return Place(path, span, kind, name, count)
     return Place(path, span, kind, name, count, symbol.qualified, symbol.kind)

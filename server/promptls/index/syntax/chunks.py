@@ -25,8 +25,8 @@ from promptls.util.text.display import shorten_lines
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-CHUNKER_VERSION = 5
-"""Version of the chunking algorithm, part of the store's identity; increment it with every change of the result."""
+CHUNKER_VERSION = 6
+"""Version of outlines and chunks, part of the store's identity; increment it with every change of the result."""
 
 MAX_CHUNK_LINES = 80
 """Lines of a definition in one chunk."""
