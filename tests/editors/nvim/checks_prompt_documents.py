@@ -136,13 +136,14 @@ def mentions_are_highlighted(session: Session) -> None:
       return found
     """
     editor.wait("semantic tokens are set", lambda: "@lsp.type.string.promptls" in editor.lua(tokens))
-    row = editor.screen.lines().index(editor.wait_text("# Title"))
-    mention = editor.screen.lines()[row + 1].index("@shop")
 
+    # The lines move while code lenses are drawn: each attempt finds the mention again.
     def is_highlighted() -> bool:
-        cells = editor.screen.cells[row + 1]
+        row, line = next(((n, line) for n, line in enumerate(editor.screen.lines()) if "Is @shop" in line), (0, ""))
+        mention = line.find("@shop")
+        cells = editor.screen.cells[row]
         text, highlighted = editor.screen.colour_of(cells[mention - 2]), editor.screen.colour_of(cells[mention + 2])
-        return text[0] != highlighted[0]
+        return mention >= 0 and text[0] != highlighted[0]
 
     editor.wait("a mention has a different colour than the text", is_highlighted)
 
