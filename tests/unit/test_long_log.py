@@ -119,7 +119,7 @@ def test_of_test_output_the_failures_remain(passing: str, failure: str) -> None:
 
 def test_question_that_begins_like_a_passing_test_remains() -> None:
     passed = [f"tests/test_a.py::test_error_{n} PASSED" for n in range(500)]
-    question = ["ok so the pipeline fails", "Passed values look right.", "PASS or fail, I cannot tell."]
+    question = ["ok, here is the log of the pipeline", "Passed values look right.", "PASS or fail, I cannot tell."]
     shown, _ = shorten([*question, "", *passed, *PYTEST_FAILURE.split("\n")])
     assert shown[:4] == [*question, ""]
 

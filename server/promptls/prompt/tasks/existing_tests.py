@@ -140,7 +140,9 @@ def tests_by_name(targets: Sequence[OutlineRef], view: GraphView) -> list[Item]:
         symbol = view.symbol((path, index))
         name = symbol.name if symbol is not None else path.rpartition("/")[2].partition(".")[0]
         words = _name_words(name)
-        names |= {"".join(words), "".join(words[len(words) > 1 and words[0] in WRAPPER_WORDS :])}
+        names.add("".join(words))
+        if len(words) > 1 and words[0] in WRAPPER_WORDS:
+            names.add("".join(words[1:]))
     names = {name for name in names if len(name) > 2 and name not in INDEX_STEMS}
     found: list[tuple[int, OutlineRef]] = []
     for path, entry in view.snapshot.files.items():
