@@ -5,6 +5,7 @@ The language server and the command line use the same engine. The functions that
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 import time
@@ -99,6 +100,7 @@ class Engine:
         self._update_executor = ThreadPoolExecutor(1, "update")
         self._switch_executor = ThreadPoolExecutor(1, "switch")  # closes what `apply` replaces
         self._closed = threading.Event()
+        self._sees_all_editors = False
         self._changed_at = 0.0  # time.monotonic() of the last indexer step
         self._worker_started = False  # the interactive worker
         self._first_index_done = False
@@ -181,7 +183,19 @@ class Engine:
     @property
     def index(self) -> IndexClient:
         """Access to the current index; another one after `apply` if an index setting has changed."""
-        return self.indexer.client
+        return self.indexer.client_of_all_editors if self._sees_all_editors else self.indexer.client
+
+    @property
+    def unsaved(self) -> frozenset[str]:
+        """Paths of the documents that are unsaved in the editor, or in any editor."""
+        return self.workspace.unsaved | (self.workspace.differing if self._sees_all_editors else frozenset())
+
+    def seen_by_others(self) -> Engine:
+        """Return the engine for agents and the shell, who see the unsaved text of other editors with this workspace."""
+        view = copy.copy(self)
+        view._sees_all_editors = True
+        view.services = structs.replace(self.services, index=view.index, find_pattern=view.index.structural_search)
+        return view
 
     def snapshot(self, token: CancelToken, max_age_s: float = RECONCILE_MAX_AGE_S) -> Snapshot:
         """Return the current snapshot with every unsaved edit; the last check of the disk is at most `max_age_s` old."""

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.api.open_workspace import InvalidFolder
-from promptls.mcp.workspaces import default_root, is_project
+from promptls.api.open_workspace import InvalidFolder, default_root, is_project
 
 
 @pytest.mark.parametrize("path", ["/", "/usr", "/usr/bin", "/etc"])
@@ -45,7 +44,7 @@ def test_temporary_folder_is_a_project_if_it_has_files(tmp_path: Path, monkeypat
 def test_folder_in_a_system_folder_is_a_project_if_a_file_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("promptls.mcp.workspaces.SYSTEM_FOLDERS", (tmp_path.as_posix(),))
+    monkeypatch.setattr("promptls.api.open_workspace.SYSTEM_FOLDERS", (tmp_path.as_posix(),))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     folder = tmp_path / "src" / "app"
     folder.mkdir(parents=True)

@@ -134,6 +134,7 @@ def test_lines_in_a_short_function_show_all_of_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "problem"),
     [
+        ("", ': File "" not found in the workspace.'),
         ("shop/crt.py", 'shop/crt.py: File "shop/crt.py" not found in the workspace. Nearest: shop/cart.py.'),
         (
             "shop/cart.py#Cart.totl",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from promptls.engine import Engine
     from promptls.settings import Settings
+
+
+SYSTEM_FOLDERS = (
+    *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr"),
+    *("/Applications", "/Library", "/System"),
+    *("C:/Program Files", "C:/Program Files (x86)", "C:/ProgramData", "C:/Windows"),
+)
+"""Folders of the operating system: they and the folders in them are workspaces only with a file of `PROJECT_FILES`."""
+PROJECT_FILES = frozenset({
+    *(".git", ".hg", ".jj", ".svn", "pyproject.toml", "setup.py", "package.json", "deno.json", "Cargo.toml", "go.mod"),
+    *("pom.xml", "build.gradle", "build.gradle.kts", "build.sbt", "composer.json", "Gemfile", "pubspec.yaml", "mix.exs"),
+    *("Makefile", "justfile", "CMakeLists.txt", "meson.build", "configure.ac", "AGENTS.md"),
+})  # fmt: skip
+"""Names by which a folder is a project, in most cases of version control and of builds."""
 
 
 class InvalidFolder(Exception):
@@ -49,3 +64,31 @@ def open_workspace(paths: Sequence[str], settings: Settings) -> Engine:
     if engine.team is not None:
         engine.team.warm()  # while the folders are indexed
     return engine
+
+
+def default_root() -> tuple[str, ...]:
+    """Return the current folder; () if it is not a project, such as the folders in which clients start global servers.
+
+    Raises:
+        InvalidFolder: The current folder was deleted.
+    """
+    try:
+        path = Path.cwd().resolve()
+    except FileNotFoundError:
+        raise InvalidFolder("the current folder was deleted; change to another folder.") from None
+    return (path.as_posix(),) if is_project(path) else ()
+
+
+def is_project(path: Path) -> bool:
+    """Return whether a folder can be a workspace: not the home folder, a system folder or an empty temporary one."""
+    temporary, home = Path(tempfile.gettempdir()).resolve(), Path.home().resolve()
+    if path in (home, *home.parents, temporary, *temporary.parents):
+        return False
+    try:
+        names = {child.name for child in path.iterdir()}
+    except OSError:
+        return False
+    if temporary in path.parents:
+        return bool(names)
+    in_system = f"{path.as_posix()}/".startswith(tuple(f"{folder}/" for folder in SYSTEM_FOLDERS))
+    return not in_system or bool(names & PROJECT_FILES)

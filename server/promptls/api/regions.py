@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase, translate
 from itertools import islice, pairwise
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -27,6 +28,7 @@ from promptls.prompt.intent.detect import detect_intent
 from promptls.prompt.read_code import READ_BUDGET, read_places
 from promptls.prompt.region_list import LIST_BUDGET, ListedRegion
 from promptls.prompt.region_list import list_regions as lay_out
+from promptls.prompt.sanitize import one_line
 from promptls.prompt.tokens import Counter
 from promptls.retrieval import retrieve
 from promptls.retrieval.places import with_places
@@ -182,6 +184,31 @@ def first_line(state: IndexState, changed: int) -> str:
     if changed:
         parts.append(f"{plural(changed, 'file')} changed since they were indexed and are left out; list again.")
     return " ".join(parts)
+
+
+def unsaved_files(engine: Engine, result: Json) -> list[str]:
+    """Return the files in a result whose text in an editor differs from the disk, as displayed and sorted."""
+    snapshot = engine.index.snapshot()
+    by_uri = {uri_of(path, snapshot.documents): path for path in engine.unsaved if path in snapshot.files}
+    found = {by_uri[uri] for uri in _uris(result) if uri in by_uri} if by_uri else ()
+    sources = engine.index.source_reader(snapshot)
+    return sorted(snapshot.label(path) for path in found if sources.differs_from_disk(path))
+
+
+def _uris(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        uri = value.get("uri")
+        if isinstance(uri, str):
+            yield uri
+    if isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _uris(one)
+
+
+def unsaved_line(engine: Engine, result: Json) -> str:
+    """Return the line about unsaved text in a result, "" without any."""
+    names = unsaved_files(engine, result)
+    return f"{', '.join(map(one_line, names))}: unsaved in the editor." if names else ""
 
 
 def _nothing_found(params: protocol.ListParams, paths: Sequence[str] | None, state: IndexState) -> str:

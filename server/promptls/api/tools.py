@@ -17,7 +17,7 @@ from promptls.api.explain import explain_as_text
 from promptls.api.messages import params as protocol
 from promptls.api.messages.locations import path_of
 from promptls.api.messages.params import InvalidParams, Json
-from promptls.api.regions import first_line, list_regions, read
+from promptls.api.regions import first_line, list_regions, read, unsaved_line
 from promptls.api.search import render_team_hits, start_team_search
 from promptls.api.tool_params import (
     ExplainSymbolParams,
@@ -62,7 +62,8 @@ def call_tool(engine: Engine, name: str, arguments: Any, session: str, token: Ca
         raise InvalidParams(f"unknown tool {name[:80]!r}; valid: {', '.join(TOOLS)}.", "name", tuple(TOOLS))
     params = decode_arguments(tool.params, arguments)
     engine.index.refresh(token)
-    return tool.call(engine, params, session, token)
+    result, text = tool.call(engine, params, session, token)
+    return result, "\n".join(filter(None, [unsaved_line(engine, result), text]))
 
 
 def handle_call_tool(engine: Engine, params: protocol.CallToolParams, token: CancelToken) -> Json:

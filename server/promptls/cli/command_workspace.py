@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,12 @@ from promptls.cli.output import UsageError, print_error
 from promptls.util.termination import cleanup_on_signal
 
 if TYPE_CHECKING:
+    from tqdm import tqdm
+
     from promptls.engine import Engine
 
+BAR_DELAY_S, POLL_S = 0.3, 0.02
+"""Seconds until a progress bar appears, and between two checks whether the index is complete."""
 REPORT_INTERVAL_S = 10
 """Interval between sentences about the progress of the index, in seconds; small workspaces take less."""
 RERANKED_METHODS = ("promptls/search", "promptls/list", "promptls/buildPrompt", "promptls/callTool")
@@ -68,8 +73,13 @@ def request(
 ) -> Iterator[dict[str, Any]]:
     """Serve one request on a complete index and yield its result; the index is stored afterwards.
 
-    Requests that do not read the index do not wait for it.  Raises UsageError for invalid params.
+    An editor's server with the same folders serves it, if there is one.  Requests that do not read the index do not wait
+    for it.  Raises UsageError for invalid params.
     """
+    result = _attached_request(workspace_paths(options), method, params) if needs_index else None
+    if result is not None:
+        yield result
+        return
     if needs_index:
         from promptls.index import prestart_worker
 
@@ -103,23 +113,77 @@ def request(
         raise UsageError(str(error)) from None
 
 
+def _attached_request(roots: Sequence[str], method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the result of a request on the engine of an editor's server, None if there is none."""
+    from promptls.attach.client import CONNECTION_ERRORS, REQUESTS, RequestFailed, attach
+
+    attached = attach(roots, REQUESTS)
+    if attached is None:
+        return None
+    try:
+        with cleanup_on_signal(attached.close):
+            show_progress(lambda: _progress(attached.request("promptls/status", {}).result))
+            answer = attached.request(method, params)
+    except RequestFailed as error:
+        raise UsageError(str(error)) from None
+    except CONNECTION_ERRORS:
+        return None  # the editor was closed
+    finally:
+        attached.close()
+    if answer.unsaved:
+        print_error(f"{', '.join(answer.unsaved)}: unsaved in the editor.")
+    return answer.result
+
+
+def _progress(status: dict[str, Any]) -> tuple[bool, int, int]:
+    """Return whether the index of a status is complete, the number of files that are done, and that of all files."""
+    files = sum(root["files"] for root in status["roots"])
+    return status["complete"] >= 1, int(files * status["complete"]), files
+
+
 def wait_for_index(engine: Engine, stored: bool = False) -> None:
-    """Wait until the index is complete, or stored; report the progress with a bar on a terminal, else in sentences."""
+    """Wait until the index is complete, or stored; show the progress."""
     index = engine.index
     wait = index.wait_until_stored if stored else index.wait_until_searchable
-    if wait(timeout_s=0.3):
-        return
-    if not sys.stderr.isatty():
-        while not wait(timeout_s=REPORT_INTERVAL_S):
-            state = index.state()
-            done = f"{state.files - state.unread:,} of {state.files:,} files" if state.files else "listing the files"
-            print_error(f"indexing, {done}. Choose a smaller folder with --root DIR if this takes too long.")
-        return
+
+    def progress() -> tuple[bool, int, int]:
+        is_complete, state = wait(timeout_s=0.1), index.state()
+        return is_complete, int(state.progress * state.files), state.files
+
+    show_progress(progress)
+
+
+def show_progress(progress: Callable[[], tuple[bool, int, int]]) -> None:
+    """Wait for an index; show its progress with a bar on a terminal, else in sentences.
+
+    `progress` waits a moment and returns whether the index is complete, and the numbers of files done and of all files.
+    """
+    began = reported = time.monotonic()
+    bar: tqdm[Any] | None = None
+
+    def close() -> None:
+        if bar is not None:
+            bar.close()
+
+    with cleanup_on_signal(close):
+        while True:
+            is_complete, done, files = progress()
+            now = time.monotonic()
+            if is_complete:
+                break
+            if sys.stderr.isatty() and now - began > BAR_DELAY_S:
+                bar = bar or _bar()
+                bar.total, bar.n = max(1, files), done
+                bar.refresh()
+            elif not sys.stderr.isatty() and now - reported > REPORT_INTERVAL_S:
+                reported = now
+                shown = f"{done:,} of {files:,} files" if files else "listing the files"
+                print_error(f"indexing, {shown}. Choose a smaller folder with --root DIR if this takes too long.")
+            time.sleep(POLL_S)
+    close()
+
+
+def _bar() -> tqdm[Any]:
     from tqdm import tqdm
 
-    bar = tqdm(total=1, desc="indexing", unit=" files", leave=False, file=sys.stderr)
-    with bar, cleanup_on_signal(bar.close):
-        while not wait(timeout_s=0.1):
-            state = index.state()
-            bar.total, bar.n = max(1, state.files), int(state.progress * state.files)
-            bar.refresh()
+    return tqdm(total=1, desc="indexing", unit=" files", leave=False, file=sys.stderr)

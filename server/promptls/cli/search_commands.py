@@ -56,8 +56,6 @@ def _add_budget(parser: argparse.ArgumentParser, default: str) -> None:
 
 
 def _search(options: argparse.Namespace) -> int:
-    from promptls.api.search import team_place
-
     params = {"query": options.query, "limit": options.limit}
     with request(options, "promptls/search", params) as result:
         if options.json:
@@ -68,6 +66,8 @@ def _search(options: argparse.Namespace) -> int:
             print(f"{hit['score']:.3f}  {place}  {hit['kind']} {hit.get('symbol', '')}".rstrip())
         team = result.get("team", {"hits": [], "message": ""})
         for hit in team["hits"]:
+            from promptls.api.search import team_place
+
             print(f"{hit['score']:.3f}  {team_place(hit)}  {hit['kind']} {hit['symbol']}".rstrip())
         if team["message"]:
             print_error(team["message"])

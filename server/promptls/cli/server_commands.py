@@ -12,14 +12,21 @@ import re
 import secrets
 import signal
 import socket
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from promptls.cli.command_workspace import workspace_paths
 from promptls.cli.output import SUCCESS, CommandError, UsageError, print_error
 from promptls.util.import_stubs import import_with_stubs
 from promptls.util.termination import cleanup_on_signal
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from promptls.engine import Engine
+    from promptls.mcp.workspaces import Workspaces
 
 
 def add_serve_parser(commands: Any) -> None:
@@ -38,11 +45,12 @@ def _serve(options: argparse.Namespace) -> int:
     _enable_stack_dumps()
     from promptls.lsp import serve_stdio, serve_tcp
 
+    sessions = {"mcp": _serve_mcp_session} if find_spec("mcp") is not None else {}
     if not options.tcp:
-        return serve_stdio()
+        return serve_stdio(sessions)
     host, port = parse_loopback("--tcp", options.tcp, "127.0.0.1:2087")
     try:
-        return serve_tcp(host, port)
+        return serve_tcp(host, port, sessions)
     except OSError as error:
         raise cannot_listen(options.tcp, error) from None
 
@@ -124,6 +132,9 @@ def add_mcp_parser(commands: Any) -> None:
         help="let calls name folders outside of the workspace folders with their parameter root",
     )
     parser.add_argument(
+        "--saved", action="store_true", help="ignore unsaved text in editors, and do not use the engine of an editor"
+    )
+    parser.add_argument(
         "--structured",
         action="store_true",
         help="return results as JSON, too; clients that show both to the language model pay twice",
@@ -150,33 +161,65 @@ def _begin(options: argparse.Namespace) -> None:
 
 
 def _mcp(options: argparse.Namespace) -> int:
-    roots = options.roots
-    bound = listen(*parse_loopback("--http", options.http, "8750", "127.0.0.1")) if options.http else None
-    token = _announced_token(bound) if bound is not None else ""
+    from promptls.api.open_workspace import default_root
+
+    roots = default_root() if options.roots is None else options.roots
+    if options.http:
+        bound = listen(*parse_loopback("--http", options.http, "8750", "127.0.0.1"))
+        token = _announced_token(bound)
+        with _own_workspaces(options, roots) as workspaces:
+            from promptls.mcp.http import serve_http
+
+            serve_http(workspaces, bound, token, structured=options.structured)
+        return SUCCESS
+
+    from promptls.mcp.relay import serve_with_best_engine
+
+    def serve_alone() -> None:
+        with _own_workspaces(options, roots) as workspaces:
+            from promptls.mcp.mcp_server import serve_stdio
+
+            serve_stdio(workspaces, options.streams, structured=options.structured)
+
+    is_shareable = not options.saved and not options.any_root
+    serve_with_best_engine(options.streams, roots if is_shareable else (), options.structured, serve_alone)
+    return SUCCESS
+
+
+@contextmanager
+def _own_workspaces(options: argparse.Namespace, roots: Sequence[str]) -> Iterator[Workspaces]:
+    """Return a context manager with engines of this process; the index is loaded while the SDK is imported."""
     from promptls.index import limit_memory, prestart_worker
 
     prestart_worker()
     limit_memory()
-    from promptls.mcp.workspaces import Workspaces, default_root
+    from promptls.mcp.workspaces import Workspaces
     from promptls.settings import user_settings
 
     settings, problems = user_settings()
     for problem in problems:
         print_error(problem.message)
-    workspaces = Workspaces(default_root() if roots is None else roots, settings, any_root=options.any_root)
+    workspaces = Workspaces(roots, settings, any_root=options.any_root)
     with cleanup_on_signal(workspaces.close):
-        workspaces.prestart()  # the index is loaded while the SDK is imported
-        # Without its client and its second server interface: 12 MB of memory and a third of the time of the import.
-        import_with_stubs("mcp", ("mcp.client", "mcp.server.mcpserver"))
-        if bound is None:
-            from promptls.mcp.mcp_server import serve_stdio
+        workspaces.prestart()
+        import_sdk()
+        yield workspaces
 
-            serve_stdio(workspaces, options.streams, structured=options.structured)
-        else:
-            from promptls.mcp.http import serve_http
 
-            serve_http(workspaces, bound, token, structured=options.structured)
-    return SUCCESS
+def import_sdk() -> None:
+    """Import the SDK of the protocol without its client and its second server interface.
+
+    That saves 12 MB of memory and a third of the time of the import.
+    """
+    import_with_stubs("mcp", ("mcp.client", "mcp.server.mcpserver"))
+
+
+def _serve_mcp_session(engine: Callable[[], Engine], connection: Connection, session: Mapping[str, Any]) -> None:
+    """Run the session of an agent on the engine of a language server."""
+    import_sdk()
+    from promptls.mcp.mcp_server import serve_attached
+
+    serve_attached(engine, connection, session)
 
 
 def _announced_token(bound: socket.socket) -> str:

@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     from promptls.index.workers.query_jobs import PatternMatches
     from promptls.index.workers.spawn import kill_process, prestart_worker, spawn_process
     from promptls.index.workers.worker_messages import read_frame, write_frame
-    from promptls.index.workspace import EditHistory, Workspace
+    from promptls.index.workspace import EditHistory, UnsavedDocument, Workspace
 
 _EXPORTS = {
     "configuration": "IndexConfig index_config store_identity",
@@ -123,7 +123,7 @@ _EXPORTS = {
     "workers.query_jobs": "PatternMatches",
     "workers.spawn": "kill_process prestart_worker spawn_process",
     "workers.worker_messages": "read_frame write_frame",
-    "workspace": "EditHistory Workspace",
+    "workspace": "EditHistory UnsavedDocument Workspace",
 }
 """Exported names by module; equal to the imports above, which are for type checkers."""
 _MODULES = {name: f"{__name__}.{module}" for module, names in _EXPORTS.items() for name in names.split()}

@@ -18,7 +18,7 @@ from promptls.index.machine import IndexMachine
 from promptls.index.scan import jobs
 from promptls.index.scan.root_state import DiskCheck, RootState, root_status
 from promptls.index.search.reader import IndexReader
-from promptls.index.snapshot import Snapshot, SourceReader
+from promptls.index.snapshot import Snapshot, SourceReader, with_files
 from promptls.index.workers.query_jobs import PatternMatches, QueryEmbedder, structural_search
 from promptls.index.workers.reranker import MAX_TEXT_CHARACTERS, Reranker
 from promptls.model import CancelToken, FileText, Span
@@ -82,15 +82,23 @@ class IndexClient:
     """Access to the index for requests.  All methods may be called from any thread; a cancelled token raises Cancelled."""
 
     def __init__(
-        self, machine: IndexMachine, query_embedder: QueryEmbedder, reranker: Reranker, priority: RequestPriority
+        self,
+        machine: IndexMachine,
+        query_embedder: QueryEmbedder,
+        reranker: Reranker,
+        priority: RequestPriority,
+        of_all_editors: bool = False,
     ) -> None:
+        """Create a client; `of_all_editors`: whether snapshots contain the unsaved text of other editors."""
         self._machine = machine
+        self._of_all_editors = of_all_editors
         self._config = machine.config
         self._workspace = machine.workspace
         self._publisher = machine.publisher
         self._query_embedder = query_embedder
         self._reranker = reranker
         self._priority = priority
+        self._own_snapshot: tuple[object, Snapshot] | None = None  # the last one without other editors, with its key
         self._rate_since: tuple[float, float] | None = None  # (time, progress) when the incomplete state was first seen
 
     # ---- reading
@@ -103,7 +111,22 @@ class IndexClient:
         """Return a snapshot that includes every document change made before this call."""
         sequence = self._workspace.sequence
         self._machine.wait(lambda: self._machine.document_sequence >= sequence, token, SNAPSHOT_TIMEOUT_S)
-        return replace(self._publisher.snapshot, documents=self._workspace.documents)
+        snapshot = self._publisher.snapshot
+        if self._of_all_editors:
+            return replace(snapshot, documents=self._workspace.all_documents)
+        differing = self._workspace.differing
+        own = replace(snapshot, documents=self._workspace.documents)
+        return self._without_other_editors(own, differing) if differing else own
+
+    def _without_other_editors(self, snapshot: Snapshot, paths: Collection[str]) -> Snapshot:
+        """Return a snapshot in which files that are unsaved in another editor have the text that this editor shows."""
+        texts = {path: SourceReader(snapshot, self._config.limits).text_of(path) for path in paths}
+        key = snapshot.generation, tuple(texts.items())
+        if self._own_snapshot is None or self._own_snapshot[0] != key:
+            outline = self._machine.documents.outline_now
+            entries = {path: outline(path, text, None) if text is not None else None for path, text in texts.items()}
+            self._own_snapshot = key, with_files(snapshot, entries.items())
+        return replace(self._own_snapshot[1], documents=snapshot.documents)
 
     def wait_for_changes(self, token: CancelToken | None = None, timeout_s: float = CHANGES_TIMEOUT_S) -> bool:
         """Wait until the files that are reported as changed are read; return False after `timeout_s` seconds."""

@@ -53,7 +53,9 @@ class Indexer:
         self._query_embedder = QueryEmbedder(pool)
         self._reranker = Reranker(config.reranker)
         self._priority = RequestPriority()
-        self.client = IndexClient(self.machine, self._query_embedder, self._reranker, self._priority)
+        parts = self.machine, self._query_embedder, self._reranker, self._priority
+        self.client = IndexClient(*parts)
+        self.client_of_all_editors = IndexClient(*parts, of_all_editors=True)
         self._thread = threading.Thread(target=self._run, daemon=True, name="indexer")
         self._lock = threading.Lock()  # of the life cycle
         self._closed = False

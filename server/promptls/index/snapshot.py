@@ -257,6 +257,20 @@ class SourceReader:
         content = read_any_text(path, self.limits, self._roots, self.allow_secrets)
         return content.text if isinstance(content, FileContent) else Problem(content.reason)
 
+    def differs_from_disk(self, path: str) -> bool:
+        """Return whether the text of an open document is not that of its file."""
+        document = self.snapshot.documents.get(path)
+        return document is not None and self._text_on_disk(path) != document.text
+
+    def text_of(self, path: str) -> str | None:
+        """Return the text of an open document, else of the file; None if there is none that can be indexed."""
+        document = self.snapshot.documents.get(path)
+        return document.text if document is not None else self._text_on_disk(path)
+
+    def _text_on_disk(self, path: str) -> str | None:
+        content = read_any_text(path, self.limits, self._roots)
+        return content.text if isinstance(content, FileContent) else None
+
     def add_virtual_document(self, name: str, text: str) -> str:
         """Add a text that is not a file, and return the path under which this request can read it.
 

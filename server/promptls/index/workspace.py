@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -79,6 +79,13 @@ class EditHistory:
             return texts
 
 
+class UnsavedDocument(Struct, frozen=True):
+    """Unsaved text in an editor."""
+
+    edited_at: float  # time.time()
+    document: OpenDocument
+
+
 class ChangeSet(Struct, frozen=True):
     """Changes since the previous `Workspace.take_changes`, and the current workspace state."""
 
@@ -118,8 +125,11 @@ class Workspace:
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self.roots: tuple[Root, ...] = ()
-        self.documents: PersistentMap[str, OpenDocument] = PersistentMap()
-        self.unsaved: frozenset[str] = frozenset()
+        self.documents: PersistentMap[str, OpenDocument] = PersistentMap()  # of the editor
+        self.all_documents = self.documents  # of all editors with this workspace; these are indexed
+        self.unsaved: frozenset[str] = frozenset()  # paths
+        self._others: Mapping[str, UnsavedDocument] = {}  # unsaved documents of other editors
+        self._edited_at: dict[str, float] = {}  # unsaved path → time.time() of the last edit
         self.edit_history = EditHistory()
         self.sequence = 0
         self._changed_documents: set[str] = set()
@@ -151,13 +161,15 @@ class Workspace:
             self.documents = self.documents.set(path, document)
             if edited:
                 self.unsaved |= {path}
-            self._changed_documents.add(path)
+                self._edited_at[path] = time.time()
+            self._choose_document(path)
             self._notify_change()
 
     def mark_saved(self, path: str) -> None:
         """Record that the text of a document was saved to disk."""
         with self._condition:
             self.unsaved -= {path}
+            self._choose_document(path)
             self._changed_documents.add(path)
             self._changed_paths.add(path)
             self._notify_change()
@@ -165,7 +177,7 @@ class Workspace:
     def mark_dirty(self, paths: Iterable[str]) -> None:
         """Schedule open documents to be outlined again; paths that are not open are ignored."""
         with self._condition:
-            open_paths = {path for path in paths if path in self.documents}
+            open_paths = {path for path in paths if path in self.all_documents}
             if open_paths:
                 self._changed_documents |= open_paths
                 self._notify_change()
@@ -176,8 +188,49 @@ class Workspace:
             if path in self.documents:
                 self.documents = self.documents.delete(path)
             self.unsaved -= {path}
+            self._edited_at.pop(path, None)
             self._changed_documents.discard(path)
+            self._choose_document(path)
             self._notify_change()
+
+    def set_other_documents(self, documents: Mapping[str, UnsavedDocument]) -> None:
+        """Replace the unsaved documents of other editors, given by path."""
+        with self._condition:
+            paths = {*self._others, *documents}
+            if paths:
+                self._others = documents
+                before = self.all_documents
+                for path in paths:
+                    self._choose_document(path)
+                if self.all_documents is not before:
+                    self._notify_change()
+
+    def unsaved_documents(self) -> dict[str, UnsavedDocument]:
+        """Return the unsaved documents of the editor by path."""
+        with self._condition:
+            return {
+                path: UnsavedDocument(self._edited_at.get(path, 0.0), document)
+                for path in self.unsaved
+                if (document := self.documents.get(path)) is not None
+            }
+
+    @property
+    def differing(self) -> frozenset[str]:
+        """Paths whose indexed text is that of another editor."""
+        all_documents, own = self.all_documents, self.documents
+        return frozenset(path for path in self._others if all_documents.get(path) is not own.get(path))
+
+    def _choose_document(self, path: str) -> None:
+        """Set the document of a path that is indexed: the unsaved one that was edited last."""
+        own, other = self.documents.get(path), self._others.get(path)
+        edited_at = self._edited_at.get(path, 0.0) if path in self.unsaved else 0.0
+        chosen = other.document if other is not None and other.edited_at > edited_at else own
+        if chosen is None:
+            if path in self.all_documents:
+                self.all_documents = self.all_documents.delete(path)
+        elif chosen is not self.all_documents.get(path):
+            self.all_documents = self.all_documents.set(path, chosen)
+            self._changed_documents.add(path)
 
     def touch(self, paths: Iterable[str]) -> None:
         """Record that files may have been created, changed or deleted on disk."""
@@ -199,9 +252,10 @@ class Workspace:
         other = Workspace()
         with self._condition:
             other.roots, other.documents, other.unsaved = self.roots, self.documents, self.unsaved
+            other.all_documents, other._others, other._edited_at = self.all_documents, self._others, self._edited_at
             other.edit_history = self.edit_history
         with other._condition:
-            other._changed_documents = set(other.documents)
+            other._changed_documents = set(other.all_documents)
             other._notify_change()
         return other
 
@@ -226,7 +280,7 @@ class Workspace:
             changes = ChangeSet(
                 self.sequence,
                 self.roots,
-                self.documents,
+                self.all_documents,
                 frozenset(self._changed_documents),
                 frozenset(self._changed_paths),
                 frozenset(self._rescan),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -30,6 +30,7 @@ from promptls.model import CancelToken, Root
 from promptls.settings import Settings, parse, user_settings
 
 if TYPE_CHECKING:  # imported after `initialize` has been answered
+    from promptls.attach.listener import AttachListener, Session
     from promptls.engine import Engine
     from promptls.lsp.notebook_sync import SavedNotebook
     from promptls.lsp.session import PromptDocumentSession
@@ -51,7 +52,9 @@ class PublishedDiagnostics(Struct, frozen=True):
 class PromptServer(LanguageServer):
     """The language server of one connection and its mutable state."""
 
-    def __init__(self, notebook_sync: NotebookDocumentSyncOptions | None = None) -> None:
+    def __init__(
+        self, notebook_sync: NotebookDocumentSyncOptions | None = None, sessions: Mapping[str, Session] = {}
+    ) -> None:
         super().__init__(
             "promptls",
             __version__,
@@ -74,6 +77,9 @@ class PromptServer(LanguageServer):
         self.folder_problems: list[str] = []  # of workspace folders, until they are shown to the user
         self.engine_future: asyncio.Future[Engine] | None = None  # requests wait for it
         self.configuration = Configuration()
+        # ---- other processes
+        self.sessions = sessions  # kinds that they can begin
+        self.listener: AttachListener | None = None  # None until the engine has started
         # ---- prompt documents
         self.documents = OpenDocuments()
         self.document_paths = DocumentPaths()  # of all open documents
@@ -134,6 +140,8 @@ class PromptServer(LanguageServer):
         """Cancel all requests and close the engine."""
         for token in list(self.cancel_tokens):
             token.cancel()
+        if self.listener is not None:
+            self.listener.close()
         if self.engine is not None:
             self.engine.close()
         self.request_executor.shutdown(wait=False, cancel_futures=True)

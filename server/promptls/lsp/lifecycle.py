@@ -146,6 +146,8 @@ def _update_folders(
             server.folder_problems.append(problem + "Open a folder with a file URI.")
     server.index_workspace.set_roots(server.folders.values())
     update_paths(server)
+    if server.listener is not None:
+        server.request_executor.submit(server.listener.serve)
 
 
 def _open_roots(server: PromptServer, params: lsp.InitializeParams) -> None:
@@ -212,6 +214,17 @@ async def _start_engine(server: PromptServer) -> None:
     if future.done():
         future = server.engine_future = loop.create_future()
     future.set_result(engine)
+    await loop.run_in_executor(server.request_executor, _start_listener, server, engine)
+
+
+def _start_listener(server: PromptServer, engine: Engine) -> None:
+    """Let other processes use the engine."""
+    from promptls.attach.listener import AttachListener
+
+    server.listener = AttachListener(engine, server.sessions)
+    server.listener.serve()
+    if server.protocol._shutdown:
+        server.listener.close()
 
 
 def _start_error(error: Exception) -> str:

@@ -6,9 +6,9 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 
@@ -19,6 +19,9 @@ from promptls.lsp.dispatch import command_handler, request_handler
 from promptls.lsp.handlers import COPY_PROMPT_COMMAND, CUSTOM_REQUESTS, LSP_FEATURES, OPEN_PROMPT_COMMAND
 from promptls.lsp.transport.jsonrpc import GuardedWriter
 from promptls.util.termination import cleanup_on_signal
+
+if TYPE_CHECKING:
+    from promptls.attach.listener import Session
 
 log = logging.getLogger(__name__)
 
@@ -42,12 +45,13 @@ LIFECYCLE_AND_SYNC: dict[str, Callable[..., Any]] = {
 """Handlers of the life cycle and of synchronization by LSP method."""
 
 
-def create_server() -> PromptServer:
+def create_server(sessions: Mapping[str, Session] = {}) -> PromptServer:
     """Create a language server with all handlers registered.
 
+    `sessions` are the kinds of sessions that it offers to other processes in addition to requests.
     Each custom request is also registered as a command of the same name with a dot instead of the slash.
     """
-    server = PromptServer(notebook_sync.NOTEBOOK_SYNC)
+    server = PromptServer(notebook_sync.NOTEBOOK_SYNC, sessions)
     for method, handler in LIFECYCLE_AND_SYNC.items():
         server.feature(method)(handler)
     for method, (kind, function) in CUSTOM_REQUESTS.items():
@@ -60,9 +64,9 @@ def create_server() -> PromptServer:
     return server
 
 
-def serve_stdio() -> int:
+def serve_stdio(sessions: Mapping[str, Session] = {}) -> int:
     """Serve over stdin and stdout until the client exits, and return the exit status."""
-    server = create_server()
+    server = create_server(sessions)
     with cleanup_on_signal(server.stop):
         try:
             if not asyncio.run(_serve(server)):
@@ -104,9 +108,9 @@ async def _serve(server: PromptServer) -> bool:
     return True
 
 
-def serve_tcp(host: str, port: int) -> int:
+def serve_tcp(host: str, port: int, sessions: Mapping[str, Session] = {}) -> int:
     """Serve one client over TCP, for debugging."""
-    server = create_server()
+    server = create_server(sessions)
     with cleanup_on_signal(server.stop):
         try:
             server.start_tcp(host, port)

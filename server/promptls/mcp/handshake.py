@@ -3,7 +3,10 @@
 Clients such as Codex and Claude Code start their first turn without the tools of a server that does not answer
 `initialize`, `tools/list` and `prompts/list` within a second.  The import of the SDK and the engine takes longer.  This
 module uses the standard library alone: a thread reads stdin, answers the constant requests from `answers.json`, and keeps
-all other messages for the SDK.  `scripts/docs.py` writes that file from the answers of the SDK.
+all other messages for a backend: the SDK, here or in the process of a language server.  `scripts/docs.py` writes that
+file from the answers of the SDK.
+
+A backend can be replaced by another one.  It receives the beginning of the session and the unanswered requests again.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ import os
 import queue
 import sys
 import threading
+from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,9 +31,9 @@ _ENVELOPE = "io.modelcontextprotocol/"
 
 
 class StdioStreams:
-    """Stdin and stdout of an MCP server: text files for the SDK, which never sees the requests that are answered here.
+    """Stdin and stdout of an MCP server: text files for a backend, which never sees the requests that are answered here.
 
-    The SDK does see `initialize`, because it serves no other request before it.  Its response is dropped.
+    A backend does see `initialize`, because it serves no other request before it.  Its response is dropped.
     """
 
     def __init__(self, reader: BinaryIO, writer: BinaryIO) -> None:
@@ -36,8 +41,14 @@ class StdioStreams:
         self._reader = reader
         self._writer = writer
         self._write_lock = threading.Lock()
-        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()  # for the SDK; "" at the end
+        self._lines: queue.SimpleQueue[str | int] = queue.SimpleQueue()  # or the number of a backend that has ended
         self._dropped: set[Any] = set()  # ids of requests whose second response is dropped
+        self._preamble: dict[str, str] = {}  # method → message that begins the session
+        self._pending: dict[Any, str] = {}  # id → request that the backend has not answered
+        self._replayed: deque[str] = deque()  # messages that the backend receives next
+        self._backend = 0  # number of the current backend
+        self._finds_better: Callable[[], bool] = lambda: False
+        self.ended = False  # whether the client has closed its side
         self._done = threading.Event()
         self._prompts_listed = threading.Event()
         self._has_session = False  # begun by `initialize`, so that the client accepts notifications
@@ -54,15 +65,67 @@ class StdioStreams:
         """True if the client got the built-in prompts, which may differ from those of the workspace."""
         return self._has_session and self._prompts_listed.is_set()
 
+    def begin(self, finds_better: Callable[[], bool] = lambda: False) -> int:
+        """Begin a backend with the start of the session and the unanswered requests; return its number.
+
+        If `finds_better` returns True between two requests, the messages of the backend end.
+        """
+        self._backend += 1
+        self._finds_better = finds_better
+        for method, line in self._preamble.items():
+            if method == "initialize" and (id_ := json.loads(line)["id"]) not in self._pending:
+                self._dropped.add(id_)
+        unanswered = [line for line in self._pending.values() if line not in self._preamble.values()]
+        self._replayed = deque([*self._preamble.values(), *unanswered, *self._replayed])
+        return self._backend
+
+    def end(self, backend: int) -> None:
+        """End the messages of a backend that cannot answer any more.  Any thread."""
+        self._lines.put(backend)
+
     def readline(self) -> str:
-        """Return the next message for the SDK, "" at the end."""
+        """Return the next message for the backend, "" at the end."""
         self._sdk_reads = True
-        return self._lines.get()
+        while True:
+            line = self._replayed.popleft() if self._replayed else self._lines.get()
+            if line == self._backend:
+                return ""
+            if not isinstance(line, str):
+                continue  # an earlier backend has ended
+            if not line:
+                self.ended = True
+                return ""
+            if not self._pending and self._backend_answers(line) and self._finds_better():
+                self._replayed.appendleft(line)
+                return ""
+            self._record(line)
+            return line
+
+    def _backend_answers(self, line: str) -> bool:
+        message = _message(line)
+        return "id" in message and "method" in message and message["method"] != "initialize"
+
+    def _record(self, line: str) -> None:
+        """Keep what another backend would need."""
+        message = _message(line)
+        method, id_ = message.get("method"), message.get("id")
+        if method in ("initialize", "notifications/initialized"):
+            self._preamble[method] = line
+        if method == "notifications/cancelled":
+            params = message.get("params")
+            self._pending.pop(params.get("requestId") if isinstance(params, dict) else None, None)
+        elif type(method) is str and type(id_) in (int, str) and id_ not in self._dropped:
+            self._pending[id_] = line
 
     def write(self, text: str) -> None:
-        """Write a message of the SDK."""
-        if self._dropped and self._is_dropped(text):
-            return
+        """Write a message of the backend."""
+        message = _message(text)
+        id_ = message.get("id")
+        if "method" not in message and type(id_) in (int, str):
+            self._pending.pop(id_, None)
+            if id_ in self._dropped:
+                self._dropped.discard(id_)
+                return
         self._send(text.encode())
 
     def flush(self) -> None:
@@ -124,18 +187,19 @@ class StdioStreams:
         versions = self._answers["versions"]
         return {**self._answers["legacy"][method], "protocolVersion": version if version in versions else versions[-1]}
 
-    def _is_dropped(self, text: str) -> bool:
-        message = json.loads(text)
-        id_ = message.get("id")
-        if "method" in message or id_ not in self._dropped:
-            return False
-        self._dropped.discard(id_)
-        return True
-
     def _send(self, data: bytes) -> None:
         with self._write_lock:
             self._writer.write(data)
             self._writer.flush()
+
+
+def _message(line: str) -> dict[str, Any]:
+    """Return a message, {} if it is none."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return message if isinstance(message, dict) else {}
 
 
 def open_streams() -> StdioStreams:

@@ -7,9 +7,12 @@ the language model reads and can correct; errors of other requests are errors of
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import IO, Any, TypeVar, cast
+from itertools import count
+from multiprocessing.connection import Connection
+from typing import IO, Any, Protocol, TypeVar, cast
 
 import anyio
 import anyio.to_thread
@@ -24,10 +27,11 @@ from promptls import __version__
 from promptls.api.messages.params import InvalidParams, Json
 from promptls.api.tool_params import json_schema
 from promptls.api.tools import TOOLS, Tool, call_tool
+from promptls.attach.client import CONNECTION_ERRORS, MAX_MESSAGE_BYTES
+from promptls.engine import Engine
 from promptls.index import is_out_of_resources
 from promptls.mcp import prompts
-from promptls.mcp.handshake import StdioStreams
-from promptls.mcp.workspaces import Workspaces
+from promptls.mcp.workspaces import AttachedWorkspace, Workspaces
 from promptls.model import CancelToken
 from promptls.settings import log_file
 from promptls.util.cancellation import run_cancellable
@@ -51,6 +55,7 @@ STDIO_SESSION = "stdio"
 """Name of the session of the only client over stdio; several clients share a server over HTTP, which has none."""
 TOOLS_TTL_MS = 3_600_000
 """Milliseconds that clients may cache the tools, which are constant."""
+_session_numbers = count(1)  # of sessions of other processes
 
 
 def create_server(workspaces: Workspaces, session: str = "", *, structured: bool = False) -> Server[Any]:
@@ -118,9 +123,19 @@ def initialization_options(server: Server[Any]) -> InitializationOptions:
     return server.create_initialization_options(NotificationOptions(prompts_changed=True))
 
 
-def serve_stdio(workspaces: Workspaces, streams: StdioStreams, *, structured: bool) -> None:
-    """Serve one client over stdin and stdout until it closes the connection."""
-    server = create_server(workspaces, STDIO_SESSION, structured=structured)
+class Streams(Protocol):
+    """Messages of a client as the text files that the SDK reads and writes; whether it has listed the prompts."""
+
+    has_listed_prompts: bool
+
+    def readline(self) -> str: ...  # noqa: D102
+    def write(self, text: str) -> None: ...  # noqa: D102
+    def flush(self) -> None: ...  # noqa: D102
+
+
+def serve_stdio(workspaces: Workspaces, streams: Streams, session: str = STDIO_SESSION, *, structured: bool) -> None:
+    """Serve one client over streams until it closes the connection."""
+    server = create_server(workspaces, session, structured=structured)
 
     async def serve() -> None:
         files: Any = anyio.wrap_file(cast("IO[str]", streams))  # it has the methods that the SDK calls
@@ -141,6 +156,37 @@ def serve_stdio(workspaces: Workspaces, streams: StdioStreams, *, structured: bo
         anyio.run(serve)
     finally:
         workspaces.close()
+
+
+class AttachedStreams:
+    """Messages of a client that another process passes on."""
+
+    def __init__(self, connection: Connection, has_listed_prompts: bool) -> None:
+        self.has_listed_prompts = has_listed_prompts
+        self._connection = connection
+        self._lock = threading.Lock()
+
+    def readline(self) -> str:
+        """Return the next message, "" at the end."""
+        try:
+            return self._connection.recv_bytes(MAX_MESSAGE_BYTES).decode()
+        except CONNECTION_ERRORS:
+            return ""
+
+    def write(self, text: str) -> None:
+        """Send a message."""
+        with self._lock, suppress(*CONNECTION_ERRORS):
+            self._connection.send_bytes(text.encode())
+
+    def flush(self) -> None:
+        """Do nothing: messages are sent at once."""
+
+
+def serve_attached(engine: Callable[[], Engine], connection: Connection, options: Mapping[str, Any]) -> None:
+    """Run the session of an agent on the engine of a language server until the connection ends."""
+    streams = AttachedStreams(connection, bool(options.get("promptsListed")))
+    session = f"{STDIO_SESSION}-{next(_session_numbers)}"
+    serve_stdio(AttachedWorkspace(engine), streams, session, structured=bool(options.get("structured")))
 
 
 async def _run(function: Callable[..., T], *arguments: Any) -> T:

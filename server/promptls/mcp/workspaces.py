@@ -6,9 +6,8 @@ the parameter, so that a prompt injection cannot make the server read other proj
 
 from __future__ import annotations
 
-import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,18 +17,6 @@ from promptls.engine import Engine
 from promptls.index import is_inside
 from promptls.settings import Settings
 
-SYSTEM_FOLDERS = (
-    *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr"),
-    *("/Applications", "/Library", "/System"),
-    *("C:/Program Files", "C:/Program Files (x86)", "C:/ProgramData", "C:/Windows"),
-)
-"""Folders of the operating system: they and the folders in them are workspaces only with a file of `PROJECT_FILES`."""
-PROJECT_FILES = frozenset({
-    *(".git", ".hg", ".jj", ".svn", "pyproject.toml", "setup.py", "package.json", "deno.json", "Cargo.toml", "go.mod"),
-    *("pom.xml", "build.gradle", "build.gradle.kts", "build.sbt", "composer.json", "Gemfile", "pubspec.yaml", "mix.exs"),
-    *("Makefile", "justfile", "CMakeLists.txt", "meson.build", "configure.ac", "AGENTS.md"),
-})  # fmt: skip
-"""Names by which a folder is a project, in most cases of version control and of builds."""
 MAX_ENGINES = 4
 """Maximum number of open workspaces; the least recently used one without a running call is closed for another one."""
 
@@ -124,29 +111,21 @@ class Workspaces:
         return [self._engines.pop(roots) for roots in unused[: max(0, len(self._engines) - MAX_ENGINES)]]
 
 
-def default_root() -> tuple[str, ...]:
-    """Return the current folder; () if it is not a project, such as the folders in which clients start global servers.
+class AttachedWorkspace(Workspaces):
+    """The engine of a language server, for the session of an agent with the same folders."""
 
-    Raises:
-        InvalidFolder: The current folder was deleted.
-    """
-    try:
-        path = Path.cwd().resolve()
-    except FileNotFoundError:
-        raise InvalidFolder("the current folder was deleted; change to another folder.") from None
-    return (path.as_posix(),) if is_project(path) else ()
+    def __init__(self, engine: Callable[[], Engine]) -> None:
+        """Set the function that returns the engine for a call."""
+        current = engine()
+        super().__init__([root.path for root in current.workspace.roots], current.settings)
+        self._engine = engine
 
+    @contextmanager
+    def use(self, root: str = "") -> Iterator[Engine]:
+        """Return a context manager with the engine.
 
-def is_project(path: Path) -> bool:
-    """Return whether a folder can be a workspace: not the home folder, a system folder or an empty temporary one."""
-    temporary, home = Path(tempfile.gettempdir()).resolve(), Path.home().resolve()
-    if path in (home, *home.parents, temporary, *temporary.parents):
-        return False
-    try:
-        names = {child.name for child in path.iterdir()}
-    except OSError:
-        return False
-    if temporary in path.parents:
-        return bool(names)
-    in_system = f"{path.as_posix()}/".startswith(tuple(f"{folder}/" for folder in SYSTEM_FOLDERS))
-    return not in_system or bool(names & PROJECT_FILES)
+        Raises:
+            InvalidParams: The folder is not one of the workspace folders.
+        """
+        self._select(root)
+        yield self._engine()

@@ -188,7 +188,7 @@ class DocumentIndexer:
             request = ScanText(path, text, language=self._reported_language(path, text))
             scan = jobs.scan_document(channel, request, OUTLINE_TIMEOUT_S)
             if not with_rows:
-                if path not in self._workspace.documents:
+                if path not in self._workspace.all_documents:
                     channel.call(ForgetDocument(path), OUTLINE_TIMEOUT_S)
                 return scan, EmbeddingResult(RowBatch(()))
             new_rows = jobs.extract_terms(channel, [scan], self._publisher.is_finished)
@@ -207,7 +207,7 @@ class DocumentIndexer:
 
         A file returns "": its language must not depend on whether it is open.
         """
-        document = self._workspace.documents.get(path)
+        document = self._workspace.all_documents.get(path)
         if document is None or is_file_path(path):
             return ""
         language = language_by_alias(document.language)

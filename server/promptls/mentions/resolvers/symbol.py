@@ -195,7 +195,7 @@ def _with_symbol(path_mention: str, target: str) -> str:
 
 def _trait_methods(mention: Mention, context: ResolveContext, scope: Sequence[str] | None) -> list[Definition]:
     """Return the methods of "Trait::method" in blocks that implement the trait for a type."""
-    owner, name = ("", *split_name(mention.target))[-2:]
+    owner, name = ("", "", *split_name(mention.target))[-2:]
     found = _definitions(mention, Spelling(name), context, scope) if owner else ()
     return [d for d in found if _is_in_implementation(d, owner, context)]
 
