@@ -196,6 +196,7 @@ async def _start_engine(server: PromptServer) -> None:
         engine = Engine(server.settings, server.index_workspace, on_change, complete, encoding)
         server.session = PromptDocumentSession(engine, server.documents, _supports_insert_replace(server))
         engine.start()
+        _start_listener(server, engine)
         return engine
 
     while True:
@@ -214,7 +215,6 @@ async def _start_engine(server: PromptServer) -> None:
     if future.done():
         future = server.engine_future = loop.create_future()
     future.set_result(engine)
-    await loop.run_in_executor(server.request_executor, _start_listener, server, engine)
 
 
 def _start_listener(server: PromptServer, engine: Engine) -> None:
