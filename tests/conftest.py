@@ -214,12 +214,25 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Client]]:
         client.kill()
 
 
+BREAKS_SIMSIMD = """
+import os, sys
+
+class Broken:
+    def find_spec(self, name, path, target=None):
+        if name == "simsimd" and os.path.exists(f"{os.path.dirname(__file__)}/simsimd-is-broken"):
+            raise ImportError("libsim.so: cannot open shared object file")
+
+sys.meta_path.insert(0, Broken())
+"""
+
+
 @pytest.fixture
 def broken(tmp_path: Path) -> Path:
     """A folder for PYTHONPATH that breaks the import of a required package."""
     folder = tmp_path / "broken"
     folder.mkdir()
-    (folder / "simsimd.py").write_text('raise ImportError("libsim.so: cannot open shared object file")\n')
+    (folder / "sitecustomize.py").write_text(BREAKS_SIMSIMD)
+    (folder / "simsimd-is-broken").touch()
     return folder
 
 

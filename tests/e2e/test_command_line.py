@@ -231,6 +231,18 @@ def test_package_that_cannot_be_imported_is_one_sentence(run, shop: Path, broken
     assert "pip install --force-reinstall simsimd==" in doctor.stdout
 
 
+@pytest.mark.parametrize("name", ["numpy", "msgspec", "logging", "tree_sitter"])
+def test_packages_of_pythonpath_and_of_the_current_folder_are_not_imported(  # type: ignore[no-untyped-def]
+    run, shop: Path, tmp_path: Path, name: str
+) -> None:
+    for folder in (tmp_path / "other-python", shop):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "__init__.py").write_text(f"raise ImportError('{name} of another Python')\n")
+    done = run("search", "discount", cwd=shop, PYTHONPATH=str(tmp_path / "other-python"))
+    assert done.returncode == 0, done.stderr
+    assert "apply_discount" in done.stdout
+
+
 def test_prompt_is_the_same_after_a_restart(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
     first, second = (run("prompt", "how is @#apply_discount rounded?", cwd=shop).stdout for _ in range(2))
     assert "\nBoundary: " in first

@@ -167,7 +167,7 @@ def test_start_failure_is_reported_and_start_is_retried(start: Start, shop: Path
     with pytest.raises(ResponseError, match=r"libsim\.so: cannot open .* `promptls doctor`"):
         client.build("discount")
     assert "libsim.so" in client.wait_notification("window/showMessage")["message"]
-    (broken / "simsimd.py").unlink()
+    (broken / "simsimd-is-broken").unlink()
     assert client.wait_notification("promptls/statusChanged", lambda s: s["state"] == "ready")["roots"][0]["files"] == 5
     assert "def apply_discount(" in client.build("how is a discount applied?")["prompt"]
     assert client.stop() == 0

@@ -21,8 +21,8 @@ BAR_DELAY_S, POLL_S = 0.3, 0.02
 """Seconds until a progress bar appears, and between two checks whether the index is complete."""
 REPORT_INTERVAL_S = 10
 """Interval between sentences about the progress of the index, in seconds; small workspaces take less."""
-RERANKED_METHODS = ("promptls/search", "promptls/list", "promptls/buildPrompt", "promptls/callTool")
-"""Requests that use the reranking model, if one is configured."""
+EXPANDED_METHODS = ("promptls/search", "promptls/list", "promptls/buildPrompt", "promptls/callTool")
+"""Requests whose queries get further terms, and that use the reranking model, if one is configured."""
 MODEL_TIMEOUT_S = 60.0
 """Maximum wait for a reranking model, in seconds; a large one on a slow disk takes longest."""
 
@@ -95,11 +95,11 @@ def request(
             if needs_index:
                 wait_for_index(engine)
                 # the server does this in the background; here the first request is the only one
-                if method in RERANKED_METHODS:
+                if method in EXPANDED_METHODS:
                     engine.index.wait_for_reranker(MODEL_TIMEOUT_S)
+                    engine.services.cooccurrence.follow(engine.index.snapshot())
                 if method in ("promptls/read", "promptls/callTool"):
                     engine.graph_of(engine.index.snapshot())
-                engine.services.cooccurrence.follow(engine.index.snapshot())
                 if engine.team is not None:
                     engine.team.wait_until_open(TEAM_TIMEOUT_S)
             result = function(engine, decoded, CancelToken())

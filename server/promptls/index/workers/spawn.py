@@ -22,7 +22,7 @@ HELPER_VARIABLES = {
     "TOKENIZERS_PARALLELISM": "false",
     "MALLOC_ARENA_MAX": "2",  # glibc reserves memory per thread, and Lance has many: 432 → 311 MB for 1.4 M chunks
 }
-"""Environment variables of helpers."""
+"""Environment variables of helpers, in addition to the path on which this process finds packages."""
 _IMPORT_ROOT = Path(__file__).parents[3]
 """Working directory of helpers: `-m` imports from it first, so it must not be a workspace."""
 _lock = threading.Lock()
@@ -82,7 +82,7 @@ def _start_process(module: str) -> subprocess.Popen[bytes]:
         [sys.executable, "-m", module],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**os.environ, **HELPER_VARIABLES},
+        env={**os.environ, **HELPER_VARIABLES, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         cwd=_IMPORT_ROOT,
         start_new_session=True,  # Ctrl-C reaches only this process; a helper exits at the end of its stdin
     )

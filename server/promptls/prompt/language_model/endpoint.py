@@ -26,8 +26,6 @@ from promptls.model import CancelToken, Problem
 from promptls.prompt.language_model.client import (
     LanguageModel,
     LanguageModelError,
-    SendRequest,
-    editor_model,
     wait_for_answer,
 )
 from promptls.prompt.layouts import Message
@@ -177,34 +175,8 @@ class Endpoint:
 # ---------------------------------------------------------------- settings
 
 
-def connect_language_model(
-    settings: LanguageModelSettings, environ: Mapping[str, str], send: SendRequest | None = None
-) -> LanguageModel | Problem | None:
-    """Return the configured language model; None if it is off, a `Problem` if it is not available.
-
-    Nothing is sent and openai is not imported before the first request.
-
-    Args:
-        settings: The user's settings.
-        environ: Environment variables.
-        send: Sends a request to the editor (see `editor_model`); None if the client offers no model.
-    """
-    if settings.use == "off":
-        return None
-    if settings.use == "editor":
-        if send is None:
-            return Problem(
-                'languageModel.use is "editor", but this editor offers no language model.',
-                'Set languageModel.use to "off", or to "endpoint" and name a server.',
-            )
-        complete = editor_model(send, settings.timeout_s)
-        return LanguageModel(
-            complete, "the editor's language model", sends_code=settings.send_code, timeout_s=settings.timeout_s
-        )
-    return _connect_endpoint(settings, environ)
-
-
-def _connect_endpoint(settings: LanguageModelSettings, environ: Mapping[str, str]) -> LanguageModel | Problem:
+def connect_endpoint(settings: LanguageModelSettings, environ: Mapping[str, str]) -> LanguageModel | Problem:
+    """Return the language model at the configured endpoint, a `Problem` if it is not available."""
     url = _base_url(settings.endpoint)
     if isinstance(url, Problem):
         return url
