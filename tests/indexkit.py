@@ -70,7 +70,12 @@ class LocalChannel(WorkerChannel):
     @property
     def scanned_paths(self) -> set[str]:
         """Paths of the files that were outlined."""
-        return {path for request in self.requests if isinstance(request, ScanFiles) for path in request.paths}
+        return set(self.scanned_in_order)
+
+    @property
+    def scanned_in_order(self) -> list[str]:
+        """Paths of the files that were outlined, in their order."""
+        return [path for request in self.requests if isinstance(request, ScanFiles) for path in request.paths]
 
     def start(self) -> None:
         """Do nothing: the worker is always there."""

@@ -213,8 +213,7 @@ TEXT is the label of the button and defaults to the location."
          (items (plist-get result :items))
          (omitted (plist-get result :omitted))
          (mentions (plist-get result :mentions))
-         (warnings (plist-get result :warnings))
-         (index (plist-get result :index)))
+         (warnings (plist-get result :warnings)))
     (insert (propertize (format "%s of %s tokens"
                                 (promptls-format-number (plist-get tokens :used))
                                 (promptls-format-number (plist-get tokens :budget)))
@@ -228,10 +227,8 @@ TEXT is the label of the button and defaults to the location."
     (promptls-preview--insert-bar tokens)
     (when-let ((line (promptls-get result :trace :line)))
       (insert (propertize line 'face 'shadow) "\n"))
-    (when (and index (< (or (plist-get index :complete) 1) 1))
-      (insert (propertize (format "The index is incomplete: %s\n"
-                                  (plist-get index :message))
-                          'face 'warning)))
+    (when (promptls-preview--incomplete-p result)
+      (insert (propertize "The prompt is built again when the index is complete.\n" 'face 'warning)))
     (dolist (warning warnings)
       (insert (propertize (concat "Warning: " warning "\n") 'face 'warning)))
     (when mentions
@@ -406,6 +403,23 @@ instead of showing it."
                                   (widen)
                                   (buffer-substring-no-properties (point-min) (point-max)))))))
     (promptls-preview-build params connection source)))
+
+(defun promptls-preview--incomplete-p (result)
+  "Return non-nil if RESULT was built from an incomplete index."
+  (< (or (promptls-get result :index :complete) 1) 1))
+
+(defun promptls-preview--index-complete (connection status)
+  "Build the prompt shown for CONNECTION again if the index is complete by STATUS."
+  (when-let* ((buffer (and (<= 1 (or (plist-get status :complete) 0))
+                           (get-buffer "*promptls prompt*"))))
+    (with-current-buffer buffer
+      (when (and (promptls-preview--incomplete-p promptls-preview--result)
+                 (member promptls-preview--folder (promptls-connection-roots connection)))
+        (setq promptls-preview--result
+              (plist-put (copy-sequence promptls-preview--result) :index nil))
+        (promptls-preview-rebuild)))))
+
+(add-hook 'promptls-status-functions #'promptls-preview--index-complete)
 
 (defun promptls-preview-set-budget (tokens)
   "Build the prompt of this buffer again with a budget of TOKENS tokens."

@@ -371,10 +371,15 @@ The user sets `promptls-language-model-use' to \"editor\"; a project cannot."
 
 ;;;; Status
 
+(defvar promptls-status-functions nil
+  "Functions of a connection and its status, called when the status changes.")
+
 (defun promptls-record-status (connection status)
   "Record STATUS, a result of promptls/status, for CONNECTION."
-  (puthash connection (promptls-normalize-json status) promptls--last-statuses)
-  (force-mode-line-update t))
+  (let ((status (promptls-normalize-json status)))
+    (puthash connection status promptls--last-statuses)
+    (force-mode-line-update t)
+    (run-hook-with-args 'promptls-status-functions connection status)))
 
 (defun promptls-last-status (connection)
   "Return the last reported status of CONNECTION, or nil."

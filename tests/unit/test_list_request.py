@@ -12,8 +12,8 @@ from promptls.api.regions import (
     promote_names,
     with_joined_names,
     with_names,
-    without_changed_files,
 )
+from promptls.api.search import has_changed_on_disk
 from promptls.index.index_status import IndexState
 from promptls.model import Item, Origin, Span
 from promptls.prompt.read_code import read_places
@@ -70,20 +70,19 @@ def test_regions_of_changed_files_are_left_out_and_read_as_they_are_now(tmp_path
     snapshot = snapshot_of("-- a.py --\ndef old():\n    pass\n-- b.py --\ndef kept():\n    pass\n", tmp_path)
     a, b = sorted(snapshot.files)
     Path(a).write_text("import os\n\n\ndef new():\n    return os.name\n")
-    kept, changed = without_changed_files([item("old", path=a), item("kept", path=b)], snapshot)
-    assert [one.path for one in kept] == [b]
-    assert changed == [a]
+    assert has_changed_on_disk(a, snapshot)
+    assert not has_changed_on_disk(b, snapshot)
     found = read_places(["a.py#new", "a.py#old"], context_of(snapshot), counter(), 1000, lambda: None)
     assert "5\t    return os.name" in found.text
     assert len(found.problems) == 1
     assert found.changed == 1
     Path(b).unlink()
-    assert without_changed_files([item("kept", path=b)], snapshot) == ([], [b])
+    assert has_changed_on_disk(b, snapshot)
 
 
 def test_the_first_line_has_share_and_seconds_of_an_incomplete_index_and_changed_files() -> None:
     half = IndexState("indexing", 1, files=100, unread=50, pending=50, problem="", seconds_left=3.2)
-    assert first_line(half, 0) == "The index is 50 % complete, about 4 s left; more is found later."
+    assert first_line(half, 0) == "50 % of 100 files are indexed, ready in about 4 s."
     ready = IndexState("ready", 1, files=100, unread=0, pending=0, problem="")
     assert first_line(ready, 2) == "2 files changed since they were indexed and are left out; list again."
     assert first_line(ready, 0) == ""

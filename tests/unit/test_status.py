@@ -27,6 +27,20 @@ def test_progress_and_message(state: Phase, counts: tuple[int, int, int], share:
 
 
 @pytest.mark.parametrize(
+    ("counts", "seconds", "sentence"),
+    [
+        ((2804, 2159, 2159), 5.2, "23 % of 2,804 files are indexed, ready in about 6 s."),
+        ((100, 50, 100), None, "40 % of 100 files are indexed."),
+        ((0, 0, 0), None, "The files of the workspace are being listed."),
+    ],
+)
+def test_share_of_indexed_files(counts: tuple[int, int, int], seconds: float | None, sentence: str) -> None:
+    state = IndexState("scanning", 1, *counts, problem="", seconds_left=seconds)
+    assert state.incomplete == sentence
+    assert IndexState("ready", 1, 5, 0, 0, problem="").incomplete == ""
+
+
+@pytest.mark.parametrize(
     ("reason", "kind"),
     [
         ("it is a binary file", "binary file"),

@@ -74,6 +74,9 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     infoPanel,
     locationHighlight,
     new StatusBarItem(server),
+    server.onDidChange(() => {
+      if (server.status?.complete === 1) void preview.indexCompleted();
+    }),
     ...Object.entries(commands).map(([name, run]) =>
       vscode.commands.registerCommand(`promptls.${name}`, withErrorNotification(run)),
     ),

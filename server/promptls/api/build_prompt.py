@@ -42,6 +42,7 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
     client = decode_client_context(params.context, engine.workspace)
     syntax = message_syntax(params.message)
     snapshot = engine.snapshot_for_message(syntax, token)
+    incomplete = engine.index.state().incomplete if engine.index.is_reading else ""
     context = engine.resolve_context(client, snapshot, token, params.document)
     message = locate_message(syntax, context)
     options = _resolve_options(engine, params, message.mentions, context)
@@ -55,7 +56,7 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
             "message",
         ) from None
     engine.workspace.edit_history.mark_prompt()
-    return _encode_prompt(engine, params, options, snapshot, result)
+    return _encode_prompt(engine, params, options, snapshot, result, incomplete)
 
 
 def _resolve_options(
@@ -102,6 +103,7 @@ def _encode_prompt(
     options: PromptOptions,
     snapshot: Snapshot,
     result: BuildResult,
+    incomplete: str,
 ) -> Json:
     assembled = result.assembled
     state = engine.index.state()
@@ -142,7 +144,11 @@ def _encode_prompt(
         **({"selection": _encode_selection(result.selection)} if result.selection is not None else {}),
         "modelHints": _encode_model_hints(params, options, result),
         "index": encode_index_state(state),
-        "warnings": [*result.warnings, *([state.message] if state.phase == "degraded" else [])],
+        "warnings": [
+            *filter(None, [incomplete]),
+            *result.warnings,
+            *([state.message] if state.phase == "degraded" else []),
+        ],
     }
     mentions = encode_mentions(result.mentions, params.message, snapshot)
     return {**text, "mentions": mentions, **redact_result(encoded)}

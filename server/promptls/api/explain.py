@@ -14,6 +14,7 @@ from promptls.api.messages import params as protocol
 from promptls.api.messages.locations import decode_location
 from promptls.api.messages.params import InvalidParams, Json
 from promptls.api.messages.results import redact_result
+from promptls.api.search import has_changed_on_disk
 from promptls.api.tool_params import RELATIONS, ExplainSymbolParams
 from promptls.engine import Engine
 from promptls.graph import impact
@@ -41,6 +42,8 @@ MAX_MENTIONS = 10
 """Maximum number of lines with the name in an explanation of all relations."""
 MAX_DEFINITION_LINES = 60
 """Maximum number of lines shown of the explained definition; read_code shows the rest."""
+CHANGED = "changed since it was indexed; call again"
+"""Note on a file whose lines are not known."""
 MAX_LINE_CHARACTERS = 100
 """Length to which lines of code in lists are shortened."""
 
@@ -172,7 +175,7 @@ class _ExplanationText:
         if node.type != "file":
             lines, end = self._lines(node.path) or (), node.span.end
             if not lines:
-                parts.append("The file cannot be read, or has changed since it was indexed; call again.")
+                parts.append(f"The file cannot be read, or has {CHANGED}.")
             shown = range(node.span.start, min(end, len(lines), node.span.start + MAX_DEFINITION_LINES))
             width = len(str(end))
             parts += [f"{number + 1:>{width}}\t{lines[number]}" for number in shown]
@@ -277,8 +280,9 @@ class _ExplanationText:
         for entry in entries[:limit]:
             by_path.setdefault(entry[0], []).append(entry)
         for path, listed in by_path.items():
-            lines.append(f"  {one_line(self._snapshot.label(path))}")
-            lines += [f"    {self._entry(entry, quote)}" for entry in listed]
+            changed = has_changed_on_disk(path, self._snapshot)
+            lines.append(f"  {one_line(self._snapshot.label(path))}" + (f" ({CHANGED})" if changed else ""))
+            lines += [f"    {self._entry(entry, quote)}" for entry in listed] if not changed else []
         if len(entries) > limit:
             lines.append(f"  and {len(entries) - limit:,} more")
         return "\n".join(lines)
@@ -286,7 +290,8 @@ class _ExplanationText:
     def _places(self, title: str, places: list[tuple[str, int]]) -> str:
         """Return a list of files with a line, -1 for none; "" if it is empty."""
         shown = [
-            one_line(self._snapshot.label(path)) + (f":{line + 1}" if line >= 0 else "")
+            one_line(self._snapshot.label(path))
+            + (f":{line + 1}" if line >= 0 and not has_changed_on_disk(path, self._snapshot) else "")
             for path, line in places[:MAX_LISTED]
         ]
         if len(places) > MAX_LISTED:
@@ -301,7 +306,8 @@ class _ExplanationText:
 
     def _place(self, node: Node) -> str:
         label = one_line(node.label)
-        return f"{label}:{node.span.label}" if node.type != "file" and len(node.span) else label
+        has_lines = node.type != "file" and len(node.span) and not has_changed_on_disk(node.path, self._snapshot)
+        return f"{label}:{node.span.label}" if has_lines else label
 
     def _lines(self, path: str) -> SanitizedLines | None:
         """Return the lines of a file; None if it has changed since it was indexed, so that line numbers are wrong."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase, translate
@@ -16,8 +15,9 @@ from promptls.api.messages.locations import uri_of
 from promptls.api.messages.params import InvalidParams, Json
 from promptls.api.messages.path_globs import match_paths
 from promptls.api.messages.results import encode_index_state, encode_span
+from promptls.api.search import has_changed_on_disk
 from promptls.engine import Engine
-from promptls.index import IndexState, Snapshot, file_stat, find_words, split_identifier
+from promptls.index import IndexState, Snapshot, find_words, split_identifier
 from promptls.languages.kinds import TITLED_KINDS
 from promptls.mentions.context import ClientContext
 from promptls.mentions.resolve import message_syntax
@@ -74,7 +74,8 @@ def list_regions(engine: Engine, params: protocol.ListParams, token: CancelToken
         found = with_places(found, params.query, query, (), snapshot, reader, sources, token, paths)
         items = promote_names(found, query)
         named = [item for item in items if matches_name(item, params.names)] if params.names else items
-        current, changed = without_changed_files(named, snapshot)
+        changed = {path for path in {item.path for item in named} if has_changed_on_disk(path, snapshot)}
+        current = [item for item in named if item.path not in changed]
         if changed:
             engine.workspace.touch(changed)
         state = engine.index.state()
@@ -164,23 +165,9 @@ def matches_name(item: Item, names: Sequence[str]) -> bool:
     return False
 
 
-def without_changed_files(items: Sequence[Item], snapshot: Snapshot) -> tuple[list[Item], list[str]]:
-    """Return the regions whose lines are still right, and the files that have changed since they were indexed."""
-    changed: dict[str, bool] = {}
-    for item in items:
-        if item.path not in changed:
-            entry = snapshot.files.get(item.path)
-            is_open = item.path in snapshot.documents
-            changed[item.path] = entry is None or (not is_open and file_stat(item.path) != (entry.size, entry.mtime_ns))
-    return [item for item in items if not changed[item.path]], sorted(p for p, is_so in changed.items() if is_so)
-
-
 def first_line(state: IndexState, changed: int) -> str:
     """Return what the reader must know first: an incomplete index, and changed files; "" if there is neither."""
-    parts = []
-    if state.progress < 1:
-        left = f", about {math.ceil(state.seconds_left)} s left" if state.seconds_left is not None else ""
-        parts.append(f"The index is {int(100 * state.progress)} % complete{left}; more is found later.")
+    parts = [state.incomplete] if state.incomplete else []
     if changed:
         parts.append(f"{plural(changed, 'file')} changed since they were indexed and are left out; list again.")
     return " ".join(parts)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import islice
 
 from promptls.api.messages import params as protocol
 from promptls.api.messages.params import InvalidParams, Json
 from promptls.api.messages.path_globs import match_paths
 from promptls.api.messages.results import encode_index_state, encode_item, encode_span, redact_result
 from promptls.engine import Engine
-from promptls.index import Snapshot
+from promptls.index import Snapshot, file_stat
 from promptls.languages.kinds import SYMBOL_KINDS
 from promptls.mentions.resolve import message_syntax
-from promptls.model import CancelToken
+from promptls.model import CancelToken, Item
 from promptls.prompt.intent.detect import detect_intent
 from promptls.retrieval import retrieve
 from promptls.retrieval.query import Query
@@ -44,10 +45,31 @@ def search(engine: Engine, params: protocol.SearchParams, token: CancelToken) ->
     with engine.index.foreground():
         find = retrieve.search_by_file if params.group_by == "file" else retrieve.search
         found = find(query, snapshot, engine.index, services.strategy, token, paths)
-    items = [i for i in found.items if not kinds or i.kind in kinds]
-    hits = [encode_item(item, snapshot) for item in items[: params.limit]]
+    items = (item for item in found.items if not kinds or item.kind in kinds)
+    hits = [encode_item(item, snapshot) for item in islice(current_items(items, engine, snapshot), params.limit)]
     result = {"hits": hits, "index": encode_index_state(engine.index.state())}
     return redact_result({**result, **team(params.limit, kinds)})
+
+
+def current_items(items: Iterable[Item], engine: Engine, snapshot: Snapshot) -> Iterator[Item]:
+    """Yield the regions whose lines are right: those of files that have not changed since they were indexed.
+
+    Changed files are scheduled to be read.
+    """
+    changed: dict[str, bool] = {}
+    for item in items:
+        if item.path not in changed:
+            changed[item.path] = has_changed_on_disk(item.path, snapshot)
+            if changed[item.path]:
+                engine.workspace.touch([item.path])
+        if not changed[item.path]:
+            yield item
+
+
+def has_changed_on_disk(path: str, snapshot: Snapshot) -> bool:
+    """Return whether a file that no editor has opened differs from its index."""
+    entry = snapshot.files.get(path)
+    return entry is None or (path not in snapshot.documents and file_stat(path) != (entry.size, entry.mtime_ns))
 
 
 def start_team_search(engine: Engine, query: Query, snapshot: Snapshot) -> Callable[[int, Collection[str]], Json]:

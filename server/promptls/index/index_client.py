@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from promptls.index.index_status import IndexState, IndexStatus, Phase
+from promptls.index.index_status import IndexState, IndexStatus, Phase, ProgressRate
 from promptls.index.machine import IndexMachine
 from promptls.index.scan import jobs
 from promptls.index.scan.root_state import DiskCheck, RootState, root_status
@@ -87,6 +87,7 @@ class IndexClient:
         query_embedder: QueryEmbedder,
         reranker: Reranker,
         priority: RequestPriority,
+        rate: ProgressRate,
         of_all_editors: bool = False,
     ) -> None:
         """Create a client; `of_all_editors`: whether snapshots contain the unsaved text of other editors."""
@@ -98,8 +99,8 @@ class IndexClient:
         self._query_embedder = query_embedder
         self._reranker = reranker
         self._priority = priority
+        self._rate = rate
         self._own_snapshot: tuple[object, Snapshot] | None = None  # the last one without other editors, with its key
-        self._rate_since: tuple[float, float] | None = None  # (time, progress) when the incomplete state was first seen
 
     # ---- reading
 
@@ -337,16 +338,7 @@ class IndexClient:
             problem=problem,
             usable=self.usable,
         )
-        return replace(state, seconds_left=self._seconds_left(state.progress))
-
-    def _seconds_left(self, progress: float) -> float | None:
-        """Return the seconds until the index is complete at the average rate so far, None if that is unknown."""
-        now, since = time.monotonic(), self._rate_since
-        if progress >= 1 or since is None or progress < since[1]:
-            self._rate_since = None if progress >= 1 else (now, progress)
-            return None
-        began, first = since
-        return (1 - progress) * (now - began) / (progress - first) if progress > first else None
+        return replace(state, seconds_left=self._rate.seconds_left(state.progress))
 
     def status(self) -> IndexStatus:
         """Return the state of the index with the counts of every root."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from promptls.index.configuration import IndexConfig
 from promptls.index.embedding.embedder import model_identity
 from promptls.index.index_client import IndexClient, RequestPriority
+from promptls.index.index_status import ProgressRate
 from promptls.index.machine import IndexMachine
 from promptls.index.workers.pool import WorkerPool, worker_configuration
 from promptls.index.workers.query_jobs import QueryEmbedder
@@ -53,7 +54,7 @@ class Indexer:
         self._query_embedder = QueryEmbedder(pool)
         self._reranker = Reranker(config.reranker)
         self._priority = RequestPriority()
-        parts = self.machine, self._query_embedder, self._reranker, self._priority
+        parts = self.machine, self._query_embedder, self._reranker, self._priority, ProgressRate()
         self.client = IndexClient(*parts)
         self.client_of_all_editors = IndexClient(*parts, of_all_editors=True)
         self._thread = threading.Thread(target=self._run, daemon=True, name="indexer")
@@ -105,6 +106,7 @@ class Indexer:
                     return
                 log.exception("the indexer failed on a change and continues")
             machine.notify()
+            self.client.state()  # measures the speed
             self._on_change()
 
     def _next_wakeup(self) -> float:

@@ -412,7 +412,10 @@ class IndexMachine:
         self.post(partial(self._batch_finished, state, batch, error))
 
     def _add_stale(self, state: RootState, paths: Iterable[str]) -> None:
-        """Queue files that a walk found stale, except those that a queued job is going to read."""
+        """Queue files that a walk found stale, except those that a queued job is going to read.
+
+        Files beside open documents come first, then those that were changed last: the first questions are about them.
+        """
         files, unqueued = self.publisher.snapshot.files, []
         for path in paths:
             entry = files.get(path)
@@ -420,7 +423,13 @@ class IndexMachine:
                 state.dropped.discard(path)  # it may have been deleted for a moment
             else:
                 unqueued.append(path)
-        self._add(state, unqueued)
+        open_folders = {path.rpartition("/")[0] for path in self.workspace.all_documents}
+
+        def order(path: str) -> tuple[bool, int]:
+            entry = files.get(path)
+            return path.rpartition("/")[0] not in open_folders, -entry.mtime_ns if entry is not None else 0
+
+        self._add(state, sorted(unqueued, key=order))
 
     def _add_without_rows(self, state: RootState) -> None:
         """Queue the files whose rows are missing, after a store was damaged or cleaned up."""

@@ -37,7 +37,20 @@ M.initial_settings = {}
 ---@type table<string, lsp.Handler>
 M.handlers = {}
 
+-- Show the progress of the first index in the command line, from the first second on.
+---@param status promptls.Status
+---@param last? promptls.Status
+local function echo_progress(status, last)
+  local is_busy = status.state == 'scanning' or status.state == 'indexing'
+  local was_complete = last ~= nil and last.complete == 1
+  local is_finished = last ~= nil and not was_complete and status.complete == 1
+  if (is_busy and not was_complete or is_finished) and not vim.api.nvim_get_mode().mode:find('^[cr]') then
+    vim.api.nvim_echo({ { 'promptls: ' .. status.message } }, false, {})
+  end
+end
+
 M.handlers['promptls/statusChanged'] = function(_, status, ctx)
+  echo_progress(status, M.states[ctx.client_id])
   M.states[ctx.client_id] = status
   vim.api.nvim_exec_autocmds('User', {
     pattern = 'PromptlsStatus',

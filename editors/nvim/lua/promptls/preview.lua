@@ -14,9 +14,11 @@ local FOOTER = 'y yank  o open  s send  ⏎ go there  ⇥ fold  R again  e edit 
 
 ---@class promptls.PreviewSource
 ---@field question string
+---@field client_id? integer The client that has built the prompt.
 ---@field encoding string
 ---@field roots string[] URIs of the workspace folders.
----@field rebuild? fun() Builds the prompt again.
+---@field rebuild? fun(in_background?: boolean) Builds the prompt again.
+---@field in_background? boolean Whether the cursor stays in its window.
 ---@field edit? fun() Returns to the question.
 
 ---@class promptls.Preview
@@ -223,6 +225,7 @@ end
 ---@param result table Result of `promptls/buildPrompt`.
 ---@param source promptls.PreviewSource
 function M.show(result, source)
+  local previous_window = vim.api.nvim_get_current_win()
   local opts = config.get().preview
   require('promptls.highlights').define()
   local existing = current and vim.api.nvim_win_is_valid(current.window) and current or nil
@@ -257,6 +260,22 @@ function M.show(result, source)
   for _, row in ipairs(rendered.closed_folds) do
     pcall(vim.cmd, ('%dfoldclose'):format(row + 1))
   end
+  if source.in_background then
+    vim.api.nvim_set_current_win(previous_window)
+  end
 end
+
+vim.api.nvim_create_autocmd('User', {
+  group = vim.api.nvim_create_augroup('promptls.preview', {}),
+  pattern = 'PromptlsStatus',
+  desc = 'build the shown prompt again once the index is complete',
+  callback = function(event)
+    local built = current and current.source.client_id == event.data.client_id and current.result.index
+    if current and built and built.complete < 1 and event.data.status.complete == 1 and current.source.rebuild then
+      built.complete = 1
+      current.source.rebuild(true)
+    end
+  end,
+})
 
 return M

@@ -140,7 +140,8 @@ end
 ---@param request promptls.BuildRequest
 ---@param edit? fun() Returns to the question.
 ---@param on_built? fun() Called before the preview opens.
-function M.show(request, edit, on_built)
+---@param in_background? boolean Whether the cursor stays in its window.
+function M.show(request, edit, on_built, in_background)
   local bufnr = request.bufnr or vim.api.nvim_get_current_buf()
   if not vim.api.nvim_buf_is_valid(bufnr) then
     return notify.error(BUFFER_CLOSED)
@@ -154,14 +155,18 @@ function M.show(request, edit, on_built)
     end
     require('promptls.preview').show(result, {
       question = request.message,
+      client_id = lsp_client.id,
       encoding = lsp_client.offset_encoding,
       roots = root_uris(lsp_client),
       edit = edit,
-      rebuild = function()
-        M.show(request, edit)
+      rebuild = function(again_in_background)
+        M.show(request, edit, nil, again_in_background)
       end,
+      in_background = in_background,
     })
-    report_missing_mentions(result)
+    if not in_background then
+      report_missing_mentions(result)
+    end
   end, function(message)
     (message == 'Cancelled.' and notify.info or notify.error)(message)
   end)

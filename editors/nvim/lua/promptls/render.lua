@@ -290,11 +290,9 @@ local function render_mentions(canvas, result)
 end
 
 local function render_warnings(canvas, result)
-  local index = result.index
   local warnings = vim.list_slice(result.warnings or {})
-  if index and index.state ~= 'ready' then
-    local incomplete = ('The index is %s (%d %%): %s'):format(index.state, index.complete * 100, index.message)
-    table.insert(warnings, 1, incomplete)
+  if vim.tbl_get(result, 'index', 'complete') ~= 1 then
+    table.insert(warnings, math.min(2, #warnings + 1), 'The prompt is built again when the index is complete.')
   end
   if #warnings == 0 then
     return

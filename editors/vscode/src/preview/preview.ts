@@ -16,6 +16,8 @@ export type BuildFunction = (token: vscode.CancellationToken) => Promise<BuildRe
 
 export class Preview implements vscode.Disposable {
   private readonly panel: WebviewPanel;
+  /** Builds the shown prompt again; undefined if it was built from a complete index. */
+  private rebuildWhenIndexed: (() => Promise<void>) | undefined;
 
   constructor(extensionUri: vscode.Uri) {
     this.panel = new WebviewPanel(extensionUri, "promptls.preview");
@@ -26,8 +28,9 @@ export class Preview implements vscode.Disposable {
   }
 
   /** Build and show a prompt.  The page's button “Rebuild” calls `build` again. */
-  async show(build: BuildFunction): Promise<void> {
+  async show(build: BuildFunction, options: { inBackground?: boolean } = {}): Promise<void> {
     const result = await withDelayedProgress("building the prompt", build);
+    this.rebuildWhenIndexed = result.index.complete < 1 ? () => this.show(build, { inBackground: true }) : undefined;
     const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.toString());
     const actions: Record<string, () => unknown> = {
       copy: () => copyPrompt(result),
@@ -39,8 +42,16 @@ export class Preview implements vscode.Disposable {
       previewTitle(result),
       (links) => previewPage(result, links, (uri) => relativePath(uri, folders)),
       { onAction: (name) => (Object.hasOwn(actions, name) ? actions[name]?.() : undefined) },
+      options,
     );
-    reportMissingMentions(result);
+    if (!options.inBackground) reportMissingMentions(result);
+  }
+
+  /** Build the shown prompt again if it was built from an incomplete index. */
+  async indexCompleted(): Promise<void> {
+    const rebuild = this.rebuildWhenIndexed;
+    this.rebuildWhenIndexed = undefined;
+    if (this.panel.isOpen) await rebuild?.();
   }
 }
 

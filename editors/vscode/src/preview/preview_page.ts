@@ -59,7 +59,7 @@ function tokenBar(result: BuildResult): Html {
 
 function warningList(result: BuildResult): Html | false {
   const warnings = [...result.warnings];
-  if (result.index.complete < 1) warnings.unshift(`The index is incomplete. ${result.index.message}`);
+  if (result.index.complete < 1) warnings.splice(1, 0, "The prompt is built again when the index is complete.");
   return (
     warnings.length > 0 &&
     html`<ul class="warnings" role="alert">${warnings.map((warning) => html`<li>${warning}</li>`)}</ul>`

@@ -36,7 +36,17 @@ export class WebviewPanel implements vscode.Disposable {
     this.panel?.dispose();
   }
 
-  show(title: string, render: (links: PageLinks) => Html, handlers: PanelHandlers = {}): void {
+  get isOpen(): boolean {
+    return this.panel !== undefined;
+  }
+
+  /** Show a page; with `inBackground`, an open panel is not brought to the front. */
+  show(
+    title: string,
+    render: (links: PageLinks) => Html,
+    handlers: PanelHandlers = {},
+    { inBackground = false } = {},
+  ): void {
     const isNew = this.panel === undefined;
     const panel = (this.panel ??= this.createPanel());
     this.links = new PageLinks();
@@ -52,7 +62,7 @@ export class WebviewPanel implements vscode.Disposable {
       styleUri: mediaUri("view.css"),
       scriptUri: mediaUri("view.js"),
     });
-    if (!isNew) panel.reveal();
+    if (!isNew && !inBackground) panel.reveal();
   }
 
   private createPanel(): vscode.WebviewPanel {

@@ -118,6 +118,19 @@
    "unresolved @#Pingr" "Did you mean @#Pinger?"
    "refused    @dist/bundle.js" "ignored by the rule \"dist/\""))
 
+(ert-deftest prompt-of-incomplete-index-is-built-again ()
+  (let ((rebuilt 0))
+    (cl-letf (((symbol-function 'promptls-preview-rebuild) (lambda () (cl-incf rebuilt)))
+              ((symbol-function 'promptls-connection-roots) (lambda (connection) (list connection))))
+      (with-current-buffer (promptls-preview-buffer)
+        (promptls-preview-mode)
+        (setq promptls-preview--folder "/shop"
+              promptls-preview--result '(:index (:complete 0.5))))
+      (dolist (change '(("/shop" 0.9) ("/other" 1) ("/shop" 1) ("/shop" 1)))
+        (promptls-record-status (car change) (list :complete (cadr change))))
+      (kill-buffer (promptls-preview-buffer)))
+    (should (= rebuilt 1))))
+
 (ert-deftest header-line-fits-the-window ()
   (let ((lenses '((:command (:title "1,128 of 8,000 tokens, 3 mentions"))
                   (:command (:title "Build prompt"))

@@ -173,8 +173,7 @@ function tests.rendering()
   local rendered = render.prompt(result, { width = 40 })
   local header = table.concat(vim.list_slice(rendered.lines, 1, rendered.prompt_row), '\n')
   equal(header:find('150 of 100 tokens (o200k, exact)', 1, true) ~= nil, true, 'the token counter is shown')
-  local warning = 'The index is indexing (50 %): 5 of 10 files'
-  equal(header:find(warning, 1, true) ~= nil, true, 'an incomplete index is shown')
+  equal(header:find('built again when the index', 1, true) ~= nil, true, 'a prompt of an incomplete index says so')
   equal(header:find('frame', 1, true), nil, 'empty sections are hidden')
   local fold_levels = vim.list_slice(rendered.fold_levels, rendered.prompt_row + 1)
   equal(fold_levels, { '>1', '>2', '2', '2', '<2', '>1', '1', '1' }, 'folds')
@@ -189,6 +188,29 @@ function tests.rendering()
   local short_status = render.short_status({ state = 'indexing', complete = 0.409, roots = roots })
   equal(short_status, 'promptls indexing 40%', 'indexing progress')
   equal(render.number(1234567), '1,234,567', 'thousands separators')
+end
+
+function tests.prompt_of_incomplete_index_is_built_again()
+  local preview = require('promptls.preview')
+  local built = {}
+  local result = { tokens = { budget = 9, used = 1, counter = 'o200k', exact = true, sections = {} } }
+  result.items, result.omitted, result.mentions, result.warnings, result.prompt = {}, {}, {}, {}, '# One'
+  result.index = { state = 'indexing', complete = 0.5, message = '' }
+  preview.show(result, {
+    client_id = 7,
+    question = '',
+    encoding = 'utf-16',
+    roots = {},
+    rebuild = function(in_background)
+      table.insert(built, in_background)
+    end,
+  })
+  for _, change in ipairs({ { 7, 0.9 }, { 8, 1 }, { 7, 1 }, { 7, 1 } }) do
+    local data = { client_id = change[1], status = { complete = change[2] } }
+    vim.api.nvim_exec_autocmds('User', { pattern = 'PromptlsStatus', data = data })
+  end
+  preview.close()
+  equal(built, { true }, 'once, for its own server, without taking the cursor')
 end
 
 vim.cmd.runtime('plugin/promptls.lua')

@@ -88,6 +88,13 @@ test("template values are escaped once, nested templates are not escaped again",
   );
 });
 
+test("a prompt of an incomplete index says that it is built again", () => {
+  const warnings = ["23 % of 2,804 files are indexed.", "other"];
+  const index = { ...maliciousResult.index, complete: 0.23 };
+  const rendered = previewPage({ ...maliciousResult, warnings, index }, new PageLinks()).html;
+  assert.match(rendered, /are indexed\.<\/li><li>The prompt is built again when the index is complete\.<\/li><li>other/);
+});
+
 test("the token bar has a fixed size for any budget", () => {
   const tokens = { ...maliciousResult.tokens, budget: 0, sections: { context: 10 } };
   assert.match(previewPage({ ...maliciousResult, tokens }, new PageLinks()).html, /viewBox="0 0 100 10"/);
