@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from promptls.index.search.row_batch import StoreIdentity
-from promptls.index.store.cache_dir import MAX_UNUSED_S, evict_unused, index_directory
+from promptls.index.store.cache_dir import MAX_UNUSED_S, evict_unused, index_directory, root_directory
 from promptls.model import Root
 
 NOW = 2_000_000_000.0
@@ -17,7 +17,9 @@ FILES = ("files.sqlite", "files.sqlite-wal", "rows.image", "rows.waiting", "rows
 
 def index(cache: Path, root: str = "/w/shop", model: str = "model", days: float = 40, also: str = "") -> Path:
     """Create the directory of an index with files of this age."""
-    folder = index_directory(cache, Root(root, Path(root).name, f"file://{root}"), StoreIdentity(model, 8, 1, 1))
+    folder = index_directory(
+        root_directory(cache, Root(root, Path(root).name, f"file://{root}")), StoreIdentity(model, 8, 1, 1)
+    )
     for name in [*FILES, *also.split()]:
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -25,33 +25,31 @@ def entry(name: str, outline: Outline | None = OUTLINE, skip_reason: str = "") -
 
 
 def test_records_are_loaded_as_saved(tmp_path: Path) -> None:
-    manifest = Manifest(tmp_path / "files.sqlite")
+    manifest = Manifest(tmp_path / "files.sqlite", "/w")
     manifest.save([entry("a.py"), entry("dir/ü '\".py"), entry("b.bin", None, "binary")])
     manifest.close()
-    again = Manifest(tmp_path / "files.sqlite")
-    assert again.load("/w") == {
-        e.path: e for e in (entry("a.py"), entry("dir/ü '\".py"), entry("b.bin", None, "binary"))
-    }
+    again = Manifest(tmp_path / "files.sqlite", "/w")
+    assert again.load() == {e.path: e for e in (entry("a.py"), entry("dir/ü '\".py"), entry("b.bin", None, "binary"))}
 
 
 def test_records_are_replaced_and_deleted(tmp_path: Path) -> None:
-    manifest = Manifest(tmp_path / "files.sqlite")
+    manifest = Manifest(tmp_path / "files.sqlite", "/w")
     manifest.save([entry("a.py"), entry("b.py")])
     manifest.save([entry("a.py", None, "binary")], deleted=["b.py", "never"])
-    assert list(manifest.load("/w").values()) == [entry("a.py", None, "binary")]
+    assert list(manifest.load().values()) == [entry("a.py", None, "binary")]
 
 
 def test_damaged_bytes_never_change_a_record(tmp_path: Path) -> None:
     file = tmp_path / "files.sqlite"
-    manifest = Manifest(file)
+    manifest = Manifest(file, "/w")
     good = {e.path: e for e in (entry(f"{i}.py") for i in range(20))}
     manifest.save(good.values())
     manifest.close()
     whole = file.read_bytes()
     for position in range(0, len(whole), max(1, len(whole) // 150)):
         file.write_bytes(whole[:position] + bytes([whole[position] ^ 0xFF]) + whole[position + 1 :])
-        damaged = Manifest(file)
-        loaded = damaged.load("/w")
+        damaged = Manifest(file, "/w")
+        loaded = damaged.load()
         assert all(good.get(path) == e for path, e in loaded.items())
         damaged.save([entry("new.py")])
         damaged.close()
@@ -62,33 +60,33 @@ def test_damaged_bytes_never_change_a_record(tmp_path: Path) -> None:
 def test_file_that_is_not_a_database_is_recreated(tmp_path: Path) -> None:
     file = tmp_path / "files.sqlite"
     file.write_bytes(b"this is not a database" * 100)
-    manifest = Manifest(file)
+    manifest = Manifest(file, "/w")
     manifest.save([entry("a.py")])
-    assert list(manifest.load("/w")) == ["/w/a.py"]
+    assert list(manifest.load()) == ["/w/a.py"]
 
 
 def test_records_of_another_version_are_dropped(tmp_path: Path) -> None:
     file = tmp_path / "files.sqlite"
-    manifest = Manifest(file)
+    manifest = Manifest(file, "/w")
     manifest.save([entry("a.py")])
     manifest.close()
     database = sqlite3.connect(file)
     database.execute(f"PRAGMA user_version = {OUTLINE_VERSION - 1}")
     database.commit()
     database.close()
-    again = Manifest(file)
-    assert again.load("/w") == {}
+    again = Manifest(file, "/w")
+    assert again.load() == {}
     again.save([entry("b.py")])
     again.close()
-    assert list(Manifest(file).load("/w")) == ["/w/b.py"]
+    assert list(Manifest(file, "/w").load()) == ["/w/b.py"]
 
 
 def test_directory_at_the_path_is_removed(tmp_path: Path) -> None:
     for name in ("files.sqlite", "files.sqlite-wal", "files.sqlite-shm"):
         file = tmp_path / name.removesuffix(".sqlite") / "files.sqlite"
         (file.with_name(name) / "inside").mkdir(parents=True)
-        manifest = Manifest(file)
+        manifest = Manifest(file, "/w")
         assert manifest.save([]) is True
-        assert manifest.load("/root") == {}
+        assert manifest.load() == {}
         manifest.close()
         assert file.is_file()

@@ -34,7 +34,7 @@ def publisher_with_rows(snapshot: Snapshot) -> Publisher:
 def test_failed_write_is_retried_after_a_backoff(tmp_path: Path) -> None:
     snapshot = snapshot_of("-- a.py --\ndef f(): ...\n", tmp_path / "root")
     publisher = publisher_with_rows(snapshot)
-    state = RootState(snapshot.roots[0])
+    state = RootState(snapshot.roots[0], tmp_path)
     state.pending_walks = 0
     state.store, _ = open_store(tmp_path / "rows", StoreIdentity("model", 8, 1, 1))
     state.store_ready.set_result(state.store)
@@ -70,7 +70,7 @@ def test_checkpoint_contains_rows_written_during_a_scan(tmp_path: Path, monkeypa
     monkeypatch.setattr("promptls.index.writer.MIN_FLUSH_ROWS", 1)
     snapshot = snapshot_of("-- a.py --\ndef f(): ...\n", tmp_path / "root")
     publisher = publisher_with_rows(snapshot)
-    state = RootState(snapshot.roots[0])
+    state = RootState(snapshot.roots[0], tmp_path)
     identity = StoreIdentity("model", 8, 1, 1)
     state.store, _ = open_store(tmp_path / "rows", identity)
     state.store_ready.set_result(state.store)
@@ -107,7 +107,7 @@ def test_checkpoint_contains_rows_written_during_a_scan(tmp_path: Path, monkeypa
 def test_scan_writes_few_batches(tmp_path: Path, chunks: int, max_batches: int) -> None:
     """Compaction of more fragments would store all rows twice for a while."""
     writer = IndexWriter(ThreadPoolExecutor(1), lambda result: None, lambda store, error: None)
-    state = RootState(snapshot_of("-- a.py --\n", tmp_path / "root").roots[0])
+    state = RootState(snapshot_of("-- a.py --\n", tmp_path / "root").roots[0], tmp_path)
     state.store, _ = open_store(tmp_path / "rows", StoreIdentity("model", 8, 1, 1))
     batches = 0
     while (stored := len(state.store.keys)) < chunks:

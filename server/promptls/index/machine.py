@@ -40,7 +40,7 @@ from promptls.index.search.analyzer import ANALYZER_VERSION
 from promptls.index.search.row_batch import RowBatch, Segment, StoreIdentity
 from promptls.index.snapshot import Snapshot
 from promptls.index.store import cache_dir
-from promptls.index.store.file_manifest import Manifest
+from promptls.index.store.file_manifest import KnownOutlines, Manifest
 from promptls.index.store.lance_table import short_error
 from promptls.index.store.row_store import RowStore, open_store
 from promptls.index.syntax.chunks import CHUNKER_VERSION
@@ -230,7 +230,8 @@ class IndexMachine:
             if root.path in before:
                 self.roots[root.path].root = root  # its name may have changed
             else:
-                self.roots[root.path] = state = RootState(root)
+                folder = cache_dir.root_directory(Path(self.config.cache_folder), root)
+                self.roots[root.path] = state = RootState(root, folder)
                 self._walker.submit(self._open_root, state)
                 self._storage.submit(self._open_store, state)
         paths = before | {root.path for root in roots}
@@ -241,13 +242,13 @@ class IndexMachine:
         """Load the manifest of a new root, and walk the root (walk executor)."""
         entries: dict[str, FileEntry] = {}
         try:
-            manifest = self._open_manifest(state.root)
-            entries = manifest.load(state.root.path)
-            self.post(partial(self._take_manifest, state, manifest))
+            manifest = self._open_manifest(state)
+            entries, known = manifest.load(), manifest.load_others()
+            self.post(partial(self._take_manifest, state, manifest, known))
         except Exception as error:
             log.warning("Cannot load the manifest of %s: %s", state.root.path, error)
             problem = f"Cannot write the cache ({short_error(error)}); the index is in memory only."
-            self.post(partial(self._take_manifest, state, None, problem))
+            self.post(partial(self._take_manifest, state, None, {}, problem))
         self._walk_and_post(state, None, entries)
 
     def _walk(self, state: RootState, identity: jobs.FolderIdentity | None, reindex: bool) -> None:
@@ -391,13 +392,14 @@ class IndexMachine:
         few = len(files) <= INTERACTIVE_FILES and state.store_ready.done()
         submit = self.pool.submit_interactive if few else self.pool.submit_bulk
         lookup = RowLookup(self.publisher.is_finished, state.store_ready)
-        self.prescanner.start(state, files)
+        known = state.known_outlines
+        self.prescanner.start(state, [path for path in files if path not in known])
         for batch in jobs.split_batches(files, self.publisher.snapshot):
             state.outline_batches += 1
             state.unread += len(batch)
             future = submit(
                 jobs.outline_job(
-                    state.root, batch, lookup, partial(self._report, state), not (few or embed_immediately)
+                    state.root, batch, lookup, partial(self._report, state), not (few or embed_immediately), known
                 )
             )
             future.add_done_callback(partial(self._report_end, state, batch))
@@ -491,6 +493,8 @@ class IndexMachine:
         state.unprescanned.difference_update(batch)
         for path in batch:
             state.job_finished(path)
+        if not state.unread:
+            state.known_outlines = {}
         if not self.is_reading:
             self.prescanner.clear()
         if error is not None:
@@ -534,17 +538,21 @@ class IndexMachine:
         self._model = self._model or model_identity(self.config.embedding)
         return StoreIdentity(self._model, self.dimension, CHUNKER_VERSION, ANALYZER_VERSION)
 
-    def _index_directory(self, root: Root) -> Path:
-        return cache_dir.index_directory(Path(self.config.cache_folder), root, self._identity())
+    def _index_directory(self, state: RootState) -> Path:
+        return cache_dir.index_directory(state.cache_folder, self._identity())
 
-    def _open_manifest(self, root: Root) -> Manifest:
-        return Manifest(self._index_directory(root) / "files.sqlite", outline_fingerprint(self.config))
+    def _open_manifest(self, state: RootState) -> Manifest:
+        file = self._index_directory(state) / "files.sqlite"
+        return Manifest(file, state.root.path, outline_fingerprint(self.config))
 
-    def _take_manifest(self, state: RootState, manifest: Manifest | None, problem: str = "") -> None:
+    def _take_manifest(
+        self, state: RootState, manifest: Manifest | None, known: KnownOutlines, problem: str = ""
+    ) -> None:
         if manifest is not None and self.roots.get(state.root.path) is not state:
             manifest.close()
             return
         state.manifest = manifest or state.manifest
+        state.known_outlines = known
         state.set_problem("records", problem)
 
     def _open_store(self, state: RootState) -> None:
@@ -553,7 +561,7 @@ class IndexMachine:
             store: RowStore | None = None
             rows: Sequence[Segment | RowBatch] = ()
             if self._identity().dimension:
-                store, rows = open_store(self._index_directory(state.root) / "rows", self._identity())
+                store, rows = open_store(self._index_directory(state) / "rows", self._identity())
             pending = store.load_pending() if store is not None else ()
             self.post(partial(self._take_store, state, store, rows, pending))
         except Exception as error:
@@ -619,10 +627,10 @@ class IndexMachine:
         states = list(self.roots.values())
         if states and time.monotonic() >= self._collect_at and all(s.complete for s in states):
             self._collect_at = time.monotonic() + cache_dir.EVICTION_INTERVAL_S
-            roots = [state.root for state in states if state.manifest is not None]
+            used = [state for state in states if state.manifest is not None]
             self._storage.submit(
                 lambda: cache_dir.evict_unused(
-                    Path(self.config.cache_folder), [self._index_directory(root) for root in roots]
+                    Path(self.config.cache_folder), [self._index_directory(state) for state in used]
                 )
             )
 
@@ -649,7 +657,7 @@ class IndexMachine:
         for state, needs_manifest, needs_store in missing:
             if needs_manifest:
                 try:
-                    self.post(partial(self._take_manifest, state, self._open_manifest(state.root)))
+                    self.post(partial(self._take_manifest, state, self._open_manifest(state), {}))
                 except Exception as error:
                     log.info("Cannot open the manifest of %s: %s", state.root.path, error)
             if needs_store:
@@ -737,9 +745,10 @@ class IndexMachine:
     @property
     def has_unread_changes(self) -> bool:
         """True if changed files wait to be read; files of a first scan do not count, nor those of a paused one."""
-        if self.paused or any(not state.was_read for state in self.root_states()):
+        states = self.root_states()
+        if self.paused or len(states) < len(self.workspace.roots) or any(not state.was_read for state in states):
             return False
-        return not self._is_up_to_date or any(state.has_unread_changes for state in self.root_states())
+        return not self._is_up_to_date or any(state.has_unread_changes for state in states)
 
     @property
     def written(self) -> bool:

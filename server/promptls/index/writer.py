@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
+from functools import partial
 
 from msgspec import Struct, field
 
@@ -22,7 +23,7 @@ from promptls.index.snapshot import Snapshot
 from promptls.index.store.lance_table import VERSION_RETENTION, short_error
 from promptls.index.store.row_store import RowStore, StoreError
 from promptls.index.workers.process_memory import release_free_memory
-from promptls.model import FileEntry
+from promptls.model import FileEntry, decode_chunk_keys
 from promptls.util.backoff import Backoff
 
 log = logging.getLogger(__name__)
@@ -216,7 +217,9 @@ class IndexWriter:
                 store.add(batches)
                 new_keys = [key for batch in batches for key in batch.keys]
                 result.stored_keys += new_keys
-                result.deleted_keys += store.delete_dead(reader.live_count, reader.live_keys)
+                result.deleted_keys += store.delete_dead(
+                    reader.live_count, reader.live_keys, partial(_keys_of_others, state)
+                )
                 if result.idle:
                     store.checkpoint_outdated = False  # even if it fails: no second attempt before the next write
                     result.checkpoint_updates.append((store, new_keys, before))
@@ -244,6 +247,12 @@ class IndexWriter:
                 problem = f"Cannot write the cache ({short_error(error)}); will retry."
                 result.problems.append((state, "records", problem))
                 result.failed_records.append((state, changed))
+
+
+def _keys_of_others(state: RootState) -> set[bytes]:
+    """Return the chunks of other folders that share the store of a root."""
+    known = state.manifest.load_others() if state.manifest is not None else {}
+    return {key for outlines in known.values() for outline in outlines.values() for key in decode_chunk_keys(outline)}
 
 
 def _save_records(state: RootState, changed: Mapping[str, FileEntry | None], snapshot: Snapshot) -> None:

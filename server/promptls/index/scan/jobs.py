@@ -37,6 +37,7 @@ from promptls.index.files.walk import (
 from promptls.index.prescan import PrescanBatch
 from promptls.index.search.row_batch import RowBatch
 from promptls.index.snapshot import Snapshot
+from promptls.index.store.file_manifest import KnownOutlines
 from promptls.index.store.row_store import RowStore
 from promptls.index.workers.pool import WorkerChannel, WorkerError, worker_configuration
 from promptls.index.workers.spawn import RERANKER_MODULE
@@ -289,26 +290,39 @@ class RowLookup(NamedTuple):
 
 
 def outline_job(
-    root: Root, paths: tuple[str, ...], lookup: RowLookup, report: ReportResult, defer_embedding: bool
+    root: Root,
+    paths: tuple[str, ...],
+    lookup: RowLookup,
+    report: ReportResult,
+    defer_embedding: bool,
+    known: KnownOutlines,
 ) -> Callable[[WorkerChannel], None]:
     """Return a job that outlines a batch, extracts the terms of new chunks, and reports results as they come.
 
     Vectors are created at once, or with `defer_embedding` by a later job, so that symbols and terms come
     first.  If the worker fails, the batch is split in halves.  A single failing file is tried once more, then
     outlined as plain text, then listed without content.
+
+    A text with a `known` outline is not parsed, if all its chunks have rows.
     """
 
     def run(channel: WorkerChannel) -> None:
         remaining: list[tuple[tuple[str, ...], int]] = [(paths, 0)]
+        incomplete: set[str] = set()  # files with a known outline whose chunks do not all have rows
         died: dict[str, str] = {}  # errors of workers that died on a file, not necessarily because of it
         while remaining:
             files, failures = remaining.pop()
             try:
-                request = ScanFiles(files, plain=failures > 1, roots=(root.path,))
+                hashes = {path: tuple(known[path]) for path in files if path in known and path not in incomplete}
+                request = ScanFiles(files, failures > 1, (root.path,), hashes)
                 response = channel.call(request, 5.0 + FILE_TIMEOUT_S * min(len(files), MAX_SLOW_FILES))
                 if not isinstance(response, ScanResult):
                     raise WorkerError("the worker returned no outlines")
-                scans = response.files
+                scans = tuple(_with_known_outline(scan, known) for scan in response.files)
+                if hashes and (lost := _without_rows(response.files, scans, lookup)):
+                    incomplete |= lost
+                    remaining.append((tuple(lost), 0))
+                    scans = tuple(scan for scan in scans if scan.path not in lost)
                 rows = extract_terms(channel, scans, lookup.is_finished)
                 problem = died.get(files[0], "") if failures > 1 else ""
                 report(OutlineResult(scans, rows, channel if defer_embedding else None, problem))
@@ -328,6 +342,19 @@ def outline_job(
                     report(OutlineResult((scan,), problem=str(error)))
 
     return run
+
+
+def _with_known_outline(scan: FileScan, known: KnownOutlines) -> FileScan:
+    return replace(scan, encoded_outline=known[scan.path][scan.content_hash], known=False) if scan.known else scan
+
+
+def _without_rows(answers: Iterable[FileScan], scans: Iterable[FileScan], lookup: RowLookup) -> set[str]:
+    """Return the files whose outline was known, but not the rows of all their chunks."""
+    reused = [scan for answer, scan in zip(answers, scans, strict=True) if answer.known]
+    if reused and lookup.store is not None:
+        lookup.store.result()
+    is_finished = lookup.is_finished
+    return {scan.path for scan in reused if not all(map(is_finished, decode_chunk_keys(scan.encoded_outline)))}
 
 
 def prescan_job(root: Root, paths: tuple[str, ...]) -> Callable[[WorkerChannel], PrescanBatch]:

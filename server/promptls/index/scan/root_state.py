@@ -16,7 +16,7 @@ from promptls.index.files.walk import FolderStats, walk_files
 from promptls.index.index_status import RootStatus
 from promptls.index.publisher import RootCounts
 from promptls.index.store.cache_dir import root_directory
-from promptls.index.store.file_manifest import Manifest
+from promptls.index.store.file_manifest import KnownOutlines, Manifest
 from promptls.index.store.row_store import RowStore
 from promptls.model import FileEntry, Root
 
@@ -40,14 +40,41 @@ class DiskCheck(NamedTuple):
 class RootState:
     """Mutable state of one root.  Only the thread that runs the state machine changes it, except `disk_check`."""
 
-    __slots__ = ("attempts", "disk_check", "dropped", "failed", "folder_stats", "identity", "linked_folders",
-                 "manifest", "next_walk_at",
-                 "outline_batches", "pending", "pending_walks", "problems", "retry_failed", "root", "store", "store_ready", "touched",
-                 "undecodable_names", "unprescanned",
-                 "unread", "unsaved_records", "walk_requested", "walk_seconds", "walked_at", "was_read")  # fmt: skip
+    __slots__ = (
+        "attempts",
+        "cache_folder",
+        "disk_check",
+        "dropped",
+        "failed",
+        "folder_stats",
+        "identity",
+        "known_outlines",
+        "linked_folders",
+        "manifest",
+        "next_walk_at",
+        "outline_batches",
+        "pending",
+        "pending_walks",
+        "problems",
+        "retry_failed",
+        "root",
+        "store",
+        "store_ready",
+        "touched",
+        "undecodable_names",
+        "unprescanned",
+        "unread",
+        "unsaved_records",
+        "walk_requested",
+        "walk_seconds",
+        "walked_at",
+        "was_read",
+    )  # fmt: skip
 
-    def __init__(self, root: Root) -> None:
+    def __init__(self, root: Root, cache_folder: Path) -> None:
         self.root = root
+        self.cache_folder = cache_folder  # of this root, or of the repository
+        self.known_outlines: KnownOutlines = {}  # of other work trees, until the root was read
         self.manifest: Manifest | None = None  # None while it is not open, or if it cannot be opened
         self.store: RowStore | None = None
         self.store_ready: Future[RowStore | None] = Future()
@@ -214,8 +241,8 @@ def inspect_cache(root: str, config: IndexConfig) -> CacheReport:
     folder = root_directory(Path(config.cache_folder), Root(root, root.rsplit("/", 1)[-1] or root, ""))
     cached: dict[str, FileEntry] = {}
     for file in folder.glob("*/files.sqlite"):
-        manifest = Manifest(file, outline_fingerprint(config))
-        cached |= manifest.load(root)
+        manifest = Manifest(file, root, outline_fingerprint(config))
+        cached |= manifest.load()
         manifest.close()
     up_to_date = sum(
         1 for p, f in files.items() if (e := cached.get(p)) and (e.size, e.mtime_ns) == (f.size, f.mtime_ns)

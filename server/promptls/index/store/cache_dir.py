@@ -1,4 +1,4 @@
-"""Cache directory: one directory per workspace folder, in it one per store identity.
+"""Cache directory: one directory per workspace folder or repository, in it one per store identity.
 
 Indexes that no server has opened for a month are removed, since workspaces are deleted, and models and versions of
 promptls change. An index is derived state; removing it costs a scan.
@@ -20,6 +20,7 @@ import msgspec
 
 from promptls.index.search.row_batch import StoreIdentity
 from promptls.model import Root
+from promptls.util.git_process import find_git_folder
 
 log = logging.getLogger(__name__)
 
@@ -32,14 +33,23 @@ _INDEX_FILES = re.compile(r"files\.sqlite(-wal|-shm|-journal)?|rows|rows\.image(
 
 
 def root_directory(cache: Path, root: Root) -> Path:
-    """Return the directory of a workspace folder: a readable name with a hash of the path."""
-    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", root.name)[:40].strip("-.") or "root"
-    return cache / f"{readable}-{blake2b(root.path.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
+    """Return the directory of a workspace folder: a readable name with a hash of the path.
+
+    The work trees of a git repository share the directory, since they have most texts in common: the hash is that of the
+    repository's git folder, and of the path in the work tree.
+    """
+    place, name = root.path, root.name
+    found = find_git_folder(root.path)
+    if found is not None and not found.problem:
+        place = f"{found.common}\0{os.path.relpath(os.path.realpath(root.path), found.top)}"
+        name = os.path.basename(found.common.removesuffix("/.git")) if place.endswith("\0.") else name  # noqa: PTH119
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:40].strip("-.") or "root"
+    return cache / f"{readable}-{blake2b(place.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
 
 
-def index_directory(cache: Path, root: Root, identity: StoreIdentity) -> Path:
+def index_directory(root_folder: Path, identity: StoreIdentity) -> Path:
     """Return the directory of an index; one per identity, so that two configurations do not share an index."""
-    return root_directory(cache, root) / blake2b(msgspec.json.encode(identity), digest_size=4).hexdigest()
+    return root_folder / blake2b(msgspec.json.encode(identity), digest_size=4).hexdigest()
 
 
 def evict_unused(cache: Path, used: Collection[Path], now: float | None = None) -> list[Path]:

@@ -90,6 +90,7 @@ class RowStore:
         self._lock = threading.RLock()
         self._channel: WorkerChannel | None = None
         self.checkpoint_outdated = False  # whether rows were written that the checkpoint does not contain
+        self._kept_for_others = 0  # rows of other folders at the last search for dead ones
         self._crashes = 0  # consecutive crashes of the store process
         self._opened = False  # whether the table was opened before; it is then not recreated silently
         self._idle_timer: threading.Timer | None = None
@@ -109,17 +110,23 @@ class RowStore:
             self.keys.update(key for batch in new for key in batch.keys)
             self.checkpoint_outdated = True
 
-    def delete_dead(self, live_count: int, live_keys: Callable[[], Collection[bytes]]) -> list[bytes]:
+    def delete_dead(
+        self, live_count: int, live_keys: Callable[[], Collection[bytes]], other_keys: Callable[[], set[bytes]]
+    ) -> list[bytes]:
         """Delete dead rows if there are too many, and return their keys. Raises StoreError.
 
         Args:
             live_count: Number of live rows.
             live_keys: Returns the keys of live rows.
+            other_keys: Returns the keys of the rows of other folders that share the store.
         """
-        if len(self.keys) - live_count <= live_count + MAX_EXTRA_DEAD_ROWS:
+        if len(self.keys) - self._kept_for_others - live_count <= live_count + MAX_EXTRA_DEAD_ROWS:
             return []
-        live = live_keys()
-        dead = [key for key in self.keys if key not in live]
+        live, others = live_keys(), other_keys()
+        dead = [key for key in self.keys if key not in live and key not in others]
+        self._kept_for_others = len(others.difference(live))
+        if not dead:
+            return []
         self._request(CompactTable(tuple(dead)))
         self.keys.difference_update(dead)
         self._checkpoint_version = b""

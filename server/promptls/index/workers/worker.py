@@ -69,7 +69,12 @@ class Worker:
         """Handle one request from the server process."""
         if isinstance(request, ScanFiles):
             self.batch_texts = {}
-            return ScanResult(tuple(self._scan_file(path, request.plain, request.roots) for path in request.paths))
+            return ScanResult(
+                tuple(
+                    self._scan_file(path, request.plain, request.roots, request.known.get(path, ()))
+                    for path in request.paths
+                )
+            )
         if isinstance(request, PrescanFiles):
             return PrescanResult(prescan(self._read_texts(request.paths, request.roots)))
         if isinstance(request, ScanText):
@@ -113,7 +118,7 @@ class Worker:
         self.embedder = embedder
         return Acknowledged(dimension=embedder.dimension)
 
-    def _scan_file(self, path: str, as_text: bool, roots: tuple[str, ...]) -> FileScan:
+    def _scan_file(self, path: str, as_text: bool, roots: tuple[str, ...], known: tuple[bytes, ...]) -> FileScan:
         content = read_text(path, self.limits, roots)
         if isinstance(content, UnreadableFile):
             if content.transient:
@@ -121,11 +126,12 @@ class Worker:
             stat = file_stat(path)
             size, mtime_ns = stat or (0, 0)
             return FileScan(path, size, mtime_ns, skip_reason=content.reason, deleted=stat is None)
+        text_hash = content_hash(content.text)
+        if text_hash in known:
+            return FileScan(path, content.size, content.mtime_ns, text_hash, known=True)
         parsed = self._parse(language_of(path, content.text), content.text, None, as_text)
         self.batch_texts.update(parsed.chunk_texts)
-        return FileScan(
-            path, content.size, content.mtime_ns, content_hash(content.text), encode_outline(parsed.outline)
-        )
+        return FileScan(path, content.size, content.mtime_ns, text_hash, encode_outline(parsed.outline))
 
     def _read_texts(self, paths: Iterable[str], roots: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         for path in paths:

@@ -36,6 +36,7 @@ class ScanFiles(Struct, frozen=True, tag=True, array_like=True):
     paths: tuple[str, ...]
     plain: bool = False
     roots: tuple[str, ...] = ()  # see `read_text`; so for the other requests
+    known: dict[str, tuple[bytes, ...]] = {}  # path → content hashes whose outlines are known
 
 
 class PrescanFiles(Struct, frozen=True, tag=True, array_like=True):
@@ -102,6 +103,7 @@ class FileScan(Struct, frozen=True, array_like=True):
     encoded_outline: bytes = b""  # output of `encode_outline`
     skip_reason: str = ""
     deleted: bool = False
+    known: bool = False  # whether the outline is left out, because the server process has it
 
 
 class ScanResult(Struct, frozen=True, tag=True, array_like=True):
