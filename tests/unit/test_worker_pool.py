@@ -138,7 +138,8 @@ def test_single_file_that_crashes_a_worker_is_outlined_as_text(tmp_path: Path) -
     channel = Dying(CONFIGURE, background=True)
     events: list[OutlineResult | EmbeddingResult] = []
     try:
-        jobs.outline_job(Root(str(tmp_path), "work", ""), paths, NO_ROWS, events.append, defer_embedding=False)(channel)
+        root = Root(str(tmp_path), "work", "")
+        jobs.outline_job(root, paths, NO_ROWS, events.append, defer_embedding=False, known={})(channel)
     finally:
         channel.stop()
     scans = {
