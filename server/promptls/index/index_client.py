@@ -35,7 +35,7 @@ CHANGES_TIMEOUT_S = 0.5
 """Seconds that a request with mentions waits for changed files: enough for a checkout of a few hundred files."""
 REFRESH_TIMEOUT_S = 10.0
 """Seconds that `refresh` waits: longer than an edit of a thousand files takes, shorter than a client's patience."""
-CHECK_PAUSE_FACTOR = 5
+CHECK_PAUSE_FACTOR = 50
 """Minimum pause between checks of the disk, as a multiple of the duration of a check, which is 3 ms for 1,000 files."""
 TERMS_TIMEOUT_S = 0.04
 """Seconds that a request waits for files that contain the terms of a question."""

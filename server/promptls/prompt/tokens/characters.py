@@ -6,9 +6,11 @@ takes as many tokens there as it takes alone.  `scripts/evaluate tokens --charac
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import lru_cache
 from importlib.resources import files
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -59,8 +61,12 @@ BOX_DRAWING = (0x2500, 0x257F)
 PAIR_BITS, TRIPLE_BITS = 19, 19
 """Bits of the hash of two and of three characters: at most 1 in 20 has that of a part of some token."""
 
+MAX_ISOLATED = 8
+"""Maximum number of characters outside of ASCII that are looked up one by one."""
+
 Array = Any  # numpy arrays
 
+_WIDE = re.compile(rb"[\x80-\xff][\x80-\xbf]*")  # the first byte of a character, and those that continue it
 _A, _B, _C = np.uint32(0x9E3779B1), np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)  # odd multipliers of the hashes
 
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r") + b"\x7f"
@@ -79,8 +85,44 @@ def raise_to_minimums(starts: Array, data: bytes, margin: int, vocabulary: str) 
         starts[controls] = 100
         starts[controls[controls + 1 < len(content)] + 1] = 100
     _raise_runs(starts, content, data, margin, vocabulary)
-    if not data.isascii():
+    if not data.isascii() and not _raise_isolated(starts, data[margin : len(data) - margin], vocabulary):
         _raise_characters(starts, content, vocabulary)
+
+
+def _raise_isolated(starts: Array, content: bytes, vocabulary: str) -> bool:
+    """Do what `_raise_characters` does for a few characters between ASCII ones; return False for other texts.
+
+    Code has few of them, such as the "…" of elisions, and this takes a twentieth of the time.
+    """
+    found = [*islice(_WIDE.finditer(content), MAX_ISOLATED + 1)]
+    if len(found) > MAX_ISOLATED:
+        return False
+    minimums = [_minimum(one[0], vocabulary) for one in found]
+    is_isolated = all(a.end() < b.start() for a, b in pairwise(found))
+    if None in minimums or not is_isolated:
+        return False
+    for one, minimum in zip(found, minimums, strict=True):
+        assert minimum is not None
+        hundredths, is_known = minimum
+        total = int(starts[one.start() : one.end()].sum())
+        if not is_known or hundredths < total:
+            starts[one.end() - 1] += hundredths - total
+    return True
+
+
+@lru_cache(maxsize=4096)
+def _minimum(character: bytes, vocabulary: str) -> tuple[int, bool] | None:
+    """Return the hundredths of a token of a character alone, and whether the tables know it; None for a mark."""
+    try:
+        code = ord(character.decode())
+    except (UnicodeDecodeError, TypeError):
+        return None  # a part of a character, or a surrogate
+    kind = int(_kinds()[code]) if code < 0x10000 else 0
+    known = _tables()[f"single_{vocabulary}"]
+    single = int(known[code]) if code < len(known) else _PLANE_14_SINGLE
+    is_complete = single == 1 or not any(low <= code <= high for low, high in COMPLETE)
+    is_known = kind == 1 and single < len(character) and is_complete
+    return (100 * single, is_known and not BOX_DRAWING[0] <= code <= BOX_DRAWING[1]) if kind != 2 else None
 
 
 def _raise_runs(starts: Array, content: Array, data: bytes, margin: int, vocabulary: str) -> None:
