@@ -1,4 +1,4 @@
-"""Regular expression search: the prefilter on whole texts never misses a matching line."""
+"""Text search: the lines that are found in whole texts are those that match alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from unittest import mock
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from promptls.index.snapshot import split_lines
 from promptls.mentions.resolvers import text_search
 from promptls.util.text.regex import Regex, RegexError
 
@@ -21,14 +20,18 @@ EXPRESSIONS = st.lists(st.sampled_from(PARTS), min_size=1, max_size=6).map("".jo
 TEXTS = st.lists(st.text(alphabet="abA x\t\xe4", max_size=8), max_size=6).map("\n".join)
 
 
-@given(EXPRESSIONS, TEXTS)
-def test_prefilter_never_misses_a_matching_line(expression: str, text: str) -> None:
-    assume(text_search._LINE_BY_LINE.search(expression) is None)
+@given(EXPRESSIONS, TEXTS, st.sampled_from([4, text_search.BLOCK_CHARS]))
+def test_matching_lines_are_those_that_match_alone(expression: str, text: str, block: int) -> None:
     try:
-        line_regex, text_regex = Regex(expression), Regex(expression, multiline=True)
+        regex = Regex(expression)
+        match_lines = text_search.line_matcher(expression)
     except RegexError:
         assume(False)
-    if any(line_regex.search(line) for line in split_lines(text)):
-        assert text_search._matches_any_block(text_regex, text, time.monotonic() + 60)
-        with mock.patch.object(text_search, "BLOCK_CHARS", 4):
-            assert text_search._matches_any_block(text_regex, text, time.monotonic() + 60)
+    expected = [number for number, line in enumerate(text.split("\n")) if regex.search(line)]
+    with mock.patch.object(text_search, "BLOCK_CHARS", block):
+        assert match_lines(text, time.monotonic() + 60) == (expected, True)
+
+
+@given(st.text(alphabet="abA \n\xe4", min_size=1, max_size=3), TEXTS)
+def test_lines_with_a_string(needle: str, text: str) -> None:
+    assert text_search.lines_with(needle, text) == [n for n, line in enumerate(text.split("\n")) if needle in line]

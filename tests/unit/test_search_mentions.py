@@ -61,7 +61,7 @@ def test_search_stops_at_the_time_limit(tmp_path: Path, monkeypatch: pytest.Monk
     context = context_of(snapshot_of(f"-- a.txt --\n{text}\n-- b.txt --\n{text}", tmp_path))
     (outcome,) = resolve_mentions("@regex:needle", context)
     assert outcome.status == "included"
-    assert outcome.reason == "198 lines in 1 file match. Stopped at the time limit after 0 of 2 files."
+    assert outcome.reason == "199 lines in 1 file match. Stopped at the time limit after 0 of 2 files."
 
 
 def test_regex_matches_single_lines(tmp_path: Path) -> None:

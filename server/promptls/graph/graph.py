@@ -154,6 +154,11 @@ _EDGE_TYPES: dict[int, EdgeType] = {
     PROSE: "documents",
 }
 
+MAX_NAME_DEFINITIONS = 4
+"""Names with more definitions are ignored by the repo map, because their references are ambiguous."""
+MAX_NAME_WEIGHT = 20.0
+"""Maximum weight of one name, so that a single popular name does not dominate the repo map."""
+
 
 class Graph:
     """Owner of the data shared between requests: reference index, file tables and the latest view."""
@@ -503,6 +508,22 @@ class GraphView:
                 name = word.lower()
                 out[name] = out.get(name, 0) + len(paths)
         return out
+
+    @cached_property
+    def file_weights(self) -> Mapping[str, float]:
+        """Number of references to the top-level symbols of a file, shared between equal names, by path."""
+        weights: dict[str, float] = {}
+        counts = self.reference_counts
+        for name, refs in self.snapshot.names.items():
+            if name not in counts or len(refs) > MAX_NAME_DEFINITIONS:
+                continue
+            weight = min(MAX_NAME_WEIGHT, counts[name] / len(refs))
+            weighed: set[str] = set()
+            for ref in refs:
+                if ref[0] not in weighed and (symbol := self.symbol(ref)) is not None and symbol.parent < 0:
+                    weighed.add(ref[0])
+                    weights[ref[0]] = weights.get(ref[0], 0.0) + weight
+        return weights
 
     def _prose_mentions(self, ref: OutlineRef, files: int) -> Iterator[tuple[OutlineRef, Edge]]:
         """Yield (source, edge) for prose that mentions a file by name."""

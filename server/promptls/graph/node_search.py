@@ -24,7 +24,7 @@ MAX_RESULTS = 15
 MIN_SIMILARITY = 80.0  # percent; minimum similarity of a name to a misspelled word
 MIN_SCORE = 0.1
 MAX_WORDS = 12  # of a question; bounds the time
-MAX_CANDIDATES = 3_000  # nodes that are scored completely; bounds the time
+MAX_CANDIDATES = 1_200  # nodes that are scored completely; bounds the time
 _MAX_NAMES = 20
 _TO_ASCII = ("\u0130".encode(), "\u212a".encode())
 """Non-ASCII letters whose lower case begins with an ASCII letter."""
@@ -79,6 +79,11 @@ class QueryWord(Struct, frozen=True):
     root: str  # common prefix of its inflected forms
     weight: float  # the weights of a question sum to 1
     known: bool  # occurs in the workspace, so it is not misspelled
+
+    @property
+    def beginning(self) -> str:
+        """The first three characters."""
+        return self.word[:3]
 
 
 def _root(word: str) -> str:
@@ -156,9 +161,14 @@ def _score(view: GraphView, node: Node, words: tuple[QueryWord, ...]) -> float:
         ),
         (NOTES_WEIGHT, [word for note in node.language_notes for word in note.split()]),
     )
-    total = sum(
-        word.weight * weight * _match_word(word, field_words) for word in words for weight, field_words in fields
-    )
+    total = 0.0
+    for weight, field_words in fields:
+        beginnings = {other[:3] for other in field_words}
+        total += weight * sum(
+            word.weight * _match_word(word, field_words)
+            for word in words
+            if word.beginning in beginnings or not word.known  # no other word matches
+        )
     return total * _kind_factor(node)
 
 

@@ -29,12 +29,6 @@ MAX_FILES = 200
 MAX_MAPPED_FILES = 60
 """Maximum number of files of a repo map."""
 
-MAX_NAME_DEFINITIONS = 4
-"""Names with more definitions are ignored by the repo map, because their references are ambiguous."""
-
-MAX_NAME_WEIGHT = 20.0
-"""Maximum weight of one name, so that a single popular name does not dominate the repo map."""
-
 
 def file_set_outcome(
     mention: Mention, context: ResolveContext, name: str, paths: Sequence[str], reason: str = ""
@@ -96,26 +90,12 @@ def resolve_layer(mention: Mention, context: ResolveContext) -> MentionOutcome:
 
 
 def resolve_map(mention: Mention, context: ResolveContext) -> MentionOutcome:
-    """Resolve "@map" to the outlines of the most-referenced files.
-
-    The weight of a file is the number of references to its top-level symbols, shared between equal names.
-    """
+    """Resolve "@map" to the outlines of the most-referenced files."""
     paths = _files_under_argument(mention, context)
     if paths is None:
         return _folder_not_found(mention)
-    files, view = context.snapshot.files, context.graph
-    weights = {path: 0.0 for path in paths if files[path].encoded_outline}
-    reference_counts = view.reference_counts
-    for name, refs in context.snapshot.names.items():
-        if name not in reference_counts or len(refs) > MAX_NAME_DEFINITIONS:
-            weight = 0.0
-        else:
-            weight = min(MAX_NAME_WEIGHT, reference_counts[name] / len(refs))
-        for path in {path for path, _ in refs} if weight else ():
-            indexes = (index for other, index in refs if other == path and path in weights)
-            if any((symbol := view.symbol((path, index))) is not None and symbol.parent < 0 for index in indexes):
-                weights[path] += weight
-        context.token.check()
+    files, all_weights = context.snapshot.files, context.graph.file_weights
+    weights = {path: all_weights.get(path, 0.0) for path in paths if files[path].encoded_outline}
     best = sorted(weights, key=lambda path: (-round(weights[path], 6), path))[:MAX_MAPPED_FILES]
     if not best:
         return unresolved(mention, "No files with an outline found for the map.")

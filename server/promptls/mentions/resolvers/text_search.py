@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from promptls.index import secret_reason
+from promptls.index import secret_reason, split_lines
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.outcomes import included, item_around, item_for_lines, refused, unresolved
 from promptls.mentions.path_lookup import files_in_scope, sort_by_proximity
@@ -45,11 +45,8 @@ MAX_QUOTED_CHARS = 78
 _LINE_BY_LINE = re.compile(r"\\[Az]|\(\?[a-zA-Z]*-")
 """Syntax for which a match in a line may not be a match in a text: text anchors and disabled flags."""
 
-TextFilter = Callable[[str, float], bool]
-"""Maps (text, deadline) to whether any line may match; false positives are allowed."""
-
-LineMatcher = Callable[[FileText, float], tuple[list[int], bool]]
-"""Maps (file, deadline) to the matching lines, and whether all lines were checked."""
+LineMatcher = Callable[[str, float], tuple[list[int], bool]]
+"""Maps (text, deadline) to the matching lines, and whether all lines were checked; the text has only line feeds."""
 
 
 def resolve_codebase(mention: Mention, context: ResolveContext) -> MentionOutcome:
@@ -74,38 +71,72 @@ def resolve_codebase(mention: Mention, context: ResolveContext) -> MentionOutcom
 def resolve_text(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve "@text:…" to the lines that contain the text (smart case)."""
     needle, ignore_case = mention.target, mention.target.islower()
+    return _search_lines(
+        mention, context, lambda text, _: (lines_with(needle, text.lower() if ignore_case else text), True)
+    )
 
-    def may_match(text: str, deadline: float) -> bool:
-        return needle in (text.lower() if ignore_case else text)
 
-    def match_lines(view: FileText, deadline: float) -> tuple[list[int], bool]:
-        return [i for i, line in enumerate(view.lines) if needle in (line.lower() if ignore_case else line)], True
-
-    return _search_lines(mention, context, may_match, match_lines)
+def lines_with(needle: str, text: str) -> list[int]:
+    """Return the lines of a text that contain a string."""
+    lines: list[int] = []
+    number, start = 0, 0  # the line, and where it begins or continues
+    while "\n" not in needle and (found := text.find(needle, start)) >= 0:
+        number += text.count("\n", start, found)
+        lines.append(number)
+        start = text.find("\n", found)
+        if start < 0:
+            break
+    return lines
 
 
 def resolve_regex(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve "@regex:…" to the lines that match the expression."""
     try:
-        line_regex = Regex(mention.target)
-        text_regex = None if _LINE_BY_LINE.search(mention.target) else Regex(mention.target, multiline=True)
+        match_lines = line_matcher(mention.target, context.token.check)
     except RegexError as error:
         return refused(mention, f"Invalid regular expression {_quote(mention.target)}: {error}.")
+    return _search_lines(mention, context, match_lines)
 
-    def may_match(text: str, deadline: float) -> bool:
-        return text_regex is None or "\r" in text or _matches_any_block(text_regex, text, deadline)
 
-    def match_lines(view: FileText, deadline: float) -> tuple[list[int], bool]:
-        matches: list[int] = []
-        for i, line in enumerate(view.lines):
-            context.token.check()
+def line_matcher(expression: str, check: Callable[[], object] = lambda: None) -> LineMatcher:
+    """Return a function that finds the lines that match an expression; `check` is called from time to time.
+
+    A match in a line is also a match in the text that begins in this line.  So only the lines in which a match in the text
+    begins are matched alone, unless the expression has anchors of the whole text.
+
+    Raises:
+        RegexError: The expression is invalid.
+    """
+    line_regex = Regex(expression)
+    text_regex = None if _LINE_BY_LINE.search(expression) else Regex(expression, multiline=True)
+
+    def match_lines(text: str, deadline: float) -> tuple[list[int], bool]:
+        data = text.encode("utf-8", "surrogatepass")
+        lines: list[int] = []
+        number, start = 0, 0  # the next line, and where it begins
+        while start <= len(data):
+            check()
             if time.monotonic() > deadline:
-                return matches, False
-            if line_regex.search(line):
-                matches.append(i)
-        return matches, True
+                return lines, False
+            end = _line_end(data, start if text_regex is None else start + BLOCK_CHARS)
+            found = text_regex.find(data, start, end) if text_regex is not None else start
+            if found < 0:
+                number, start = number + data.count(b"\n", start, end) + 1, end + 1
+                continue
+            number += data.count(b"\n", start, found)
+            start, end = data.rfind(b"\n", 0, found) + 1, _line_end(data, found)
+            if line_regex.find(data[start:end]) >= 0:
+                lines.append(number)
+            number, start = number + 1, end + 1
+        return lines, True
 
-    return _search_lines(mention, context, may_match, match_lines)
+    return match_lines
+
+
+def _line_end(data: bytes, at: int) -> int:
+    """Return the end of the line at a position."""
+    end = data.find(b"\n", at)
+    return end if end >= 0 else len(data)
 
 
 def resolve_pattern(mention: Mention, context: ResolveContext) -> MentionOutcome:
@@ -144,9 +175,7 @@ def _search_scope(mention: Mention, context: ResolveContext) -> frozenset[str] |
     return files or unresolved(mention, f'Folder or file "{mention.scope}" not found in the workspace.')
 
 
-def _search_lines(
-    mention: Mention, context: ResolveContext, may_match: TextFilter, match_lines: LineMatcher
-) -> MentionOutcome:
+def _search_lines(mention: Mention, context: ResolveContext, match_lines: LineMatcher) -> MentionOutcome:
     """Return regions around matching lines, open documents and files near the active one first."""
     snapshot = context.snapshot
     scope = _search_scope(mention, context)
@@ -162,14 +191,18 @@ def _search_lines(
         timed_out = timed_out or time.monotonic() > deadline
         if timed_out:
             break
-        view = _read(context, path, lambda text: may_match(text, deadline))
-        if view is None:
+        is_checked = path not in snapshot.documents  # by reading it
+        text = context.sources.read_text(path) if is_checked or _is_readable(context, path) else Problem("")
+        if isinstance(text, Problem):
             searched += 1
             continue
-        lines, complete = match_lines(view, deadline)
+        lines, complete = match_lines(
+            "\n".join(split_lines(text)) if "\r" in text else text.removesuffix("\n"), deadline
+        )
         searched, timed_out = searched + complete, not complete
         match_count, file_count = match_count + len(lines), file_count + bool(lines)
-        for item in _regions(view, lines) if lines and len(items) < MAX_ITEMS else ():
+        view = _read(context, path) if lines and len(items) < MAX_ITEMS else None
+        for item in _regions(view, lines) if view is not None else ():
             if len(items) < MAX_ITEMS:
                 items.setdefault((item.path, item.span), item)
     note = _timeout_note(searched, len(paths)) if timed_out else ""
@@ -185,34 +218,14 @@ def _timeout_note(searched: int, total: int) -> str:
     return f" Stopped at the time limit after {searched:,} of {plural(total, 'file')}."
 
 
-def _matches_any_block(regex: Regex, text: str, deadline: float) -> bool:
-    """Return whether any line may match; after the deadline it is always true."""
-    if not text:
-        return regex.search(text)
-    start = 0
-    while start < len(text):
-        if time.monotonic() > deadline:
-            return True
-        end = text.rfind("\n", start, start + BLOCK_CHARS) + 1
-        end = end or text.find("\n", start + BLOCK_CHARS) + 1 or len(text)
-        if regex.search(text[start:end]):
-            return True
-        start = end
-    return False
+def _is_readable(context: ResolveContext, path: str) -> bool:
+    """Return whether a file may be shown; secret files may not, unless the settings allow it."""
+    return context.sources.allow_secrets or not secret_reason(path, [root.path for root in context.snapshot.roots])
 
 
-def _read(context: ResolveContext, path: str, may_match: Callable[[str], bool] | None = None) -> FileText | None:
-    """Read a file if its text passes the filter; secret files are skipped unless the settings allow them.
-
-    The filter runs on the plain text, because splitting lines and checking the outline is slow.
-    """
-    if secret_reason(path, [root.path for root in context.snapshot.roots]) and not context.sources.allow_secrets:
-        return None
-    if may_match is not None:
-        text = context.sources.read_text(path)
-        if isinstance(text, Problem) or not may_match(text):
-            return None
-    view = context.sources.read(path)
+def _read(context: ResolveContext, path: str) -> FileText | None:
+    """Read a file that may be shown."""
+    view = context.sources.read(path) if _is_readable(context, path) else None
     return view if isinstance(view, FileText) else None
 
 

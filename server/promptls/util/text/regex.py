@@ -39,6 +39,11 @@ class Regex:
         """Return whether the expression matches anywhere in a text."""
         return self._pattern.search(text.encode("utf-8", "surrogatepass")) is not None
 
+    def find(self, data: bytes, start: int = 0, end: int | None = None) -> int:
+        """Return where the first match in a part of an encoded text begins, -1 without a match."""
+        match = self._pattern.search(data, start, len(data) if end is None else end)
+        return match.start() if match is not None else -1
+
 
 def _compile(expression: str) -> Any:
     import re2  # an extension module that most processes never need
