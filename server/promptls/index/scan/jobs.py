@@ -237,7 +237,7 @@ def compare_walk(
             continue
         if before is not None and not reindex and (before.size, before.mtime_ns) == (file.size, file.mtime_ns):
             if current is not before:
-                changes[path] = before
+                changes[before.path] = before  # the string that the entry has: one for each file
             is_retry = before.skip_reason == LEASED or (before.skip_reason == PERMISSION_DENIED and is_readable(path))
             if not before.scanned or is_retry:
                 stale.append(path)
