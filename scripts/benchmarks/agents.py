@@ -1,7 +1,8 @@
-"""The MCP server beside the language server on one workspace: latency, CPU time and memory.
+"""The MCP server beside the language server on one workspace: latency and memory.
 
-Both servers get the same question in turns, so that the load of the machine affects both alike.  The client of each
-writes and reads lines of JSON alone.  Ratios compare a tool with the request of the language server that does the same.
+The MCP server uses the engine of the language server.  Both get the same question in turns, so that the load of the
+machine affects both alike.  The client of each writes and reads lines of JSON alone.  Ratios compare a tool with the
+request of the language server that does the same.
 """
 
 from __future__ import annotations
@@ -37,12 +38,10 @@ Json = dict[str, Any]
 
 
 class Latency(Struct, frozen=True):
-    """Times of one operation: wall-clock (median, 95th percentile) and mean CPU seconds, of both servers."""
+    """Wall-clock times (median, 95th percentile) of one operation by both servers, in seconds."""
 
     tool: tuple[float, float]
-    tool_cpu: float
     request: tuple[float, float]
-    request_cpu: float
 
 
 class Figures(Struct, frozen=True):
@@ -116,19 +115,18 @@ def measure(root: Path) -> Figures:
             agent.tool("search_code", query=question)
             agent.tool("get_context", question=question)
         memory["MCP server alone"] = _idle_memory(agent.process.pid)
+        agent.stop()
         editor = _open_language_server(home, root, questions)
+        agent = McpProcess(home, root)
+        agent.tool("search_code", query=questions[0])
         memory["both"] = _idle_memory(editor.process.pid, agent.process.pid)
         latency = {
             "search_code": _compare(
-                agent,
-                editor,
                 lambda question: agent.tool("search_code", query=question),
                 lambda question: _search_request(editor, question),
                 questions,
             ),
             "get_context": _compare(
-                agent,
-                editor,
                 lambda question: agent.tool("get_context", question=question, budget_tokens=BUDGET),
                 lambda question: _context_request(editor, question),
                 questions,
@@ -159,27 +157,18 @@ def _context_request(editor: Client, question: str) -> None:
     editor.build(question, budget={"tokens": BUDGET}, output="context", sections=sections)
 
 
-def _compare(
-    agent: McpProcess,
-    editor: Client,
-    tool: Callable[[str], object],
-    request: Callable[[str], object],
-    questions: Sequence[str],
-) -> Latency:
+def _compare(tool: Callable[[str], object], request: Callable[[str], object], questions: Sequence[str]) -> Latency:
     """Return the times of a tool and of a request, called in turns; every second question in the other order."""
     for question in questions[:WARM_UP]:
         tool(question)
         request(question)
-    processes = {tool: agent.process.pid, request: editor.process.pid}
-    before = {call: driven.spent(pid)[0] for call, pid in processes.items()}
     times: dict[Callable[[str], object], list[float]] = {tool: [], request: []}
     for number, question in enumerate(questions):
         for call in (tool, request) if number % 2 else (request, tool):
             start = time.perf_counter()
             call(question)
             times[call].append(time.perf_counter() - start)
-    cpu = {call: (driven.spent(pid)[0] - before[call]) / len(questions) for call, pid in processes.items()}
-    return Latency(driven.two(times[tool]), cpu[tool], driven.two(times[request]), cpu[request])
+    return Latency(driven.two(times[tool]), driven.two(times[request]))
 
 
 def _idle_memory(*pids: int) -> float:
@@ -195,15 +184,15 @@ def write(figures: Figures) -> None:
 def table(figures: Figures) -> str:
     """Return the figures as Markdown tables."""
     lines = [
-        f"| {figures.files:,} files | CPU time | of the language server | ratio of CPU time | of the median | of the 95th percentile |",
-        "| --- | --- | --- | --- | --- | --- |",
+        f"| {figures.files:,} files | median | of the language server | ratio | ratio of the 95th percentiles |",
+        "| --- | --- | --- | --- | --- |",
     ]
     for name, one in figures.latency.items():
-        ratios = (one.tool_cpu / one.request_cpu, one.tool[0] / one.request[0], one.tool[1] / one.request[1])
+        ratios = (one.tool[0] / one.request[0], one.tool[1] / one.request[1])
         cells = [
             f"`{name}`",
-            f"{1000 * one.tool_cpu:.0f} ms",
-            f"{1000 * one.request_cpu:.0f} ms",
+            f"{1000 * one.tool[0]:.0f} ms",
+            f"{1000 * one.request[0]:.0f} ms",
             *(f"{ratio:.2f}" for ratio in ratios),
         ]
         lines.append(f"| {' | '.join(cells)} |")

@@ -176,10 +176,13 @@ def _mcp(options: argparse.Namespace) -> int:
     from promptls.mcp.relay import serve_with_best_engine
 
     def serve_alone() -> None:
+        from promptls.index import release_closed_index
+
         with _own_workspaces(options, roots) as workspaces:
             from promptls.mcp.mcp_server import serve_stdio
 
             serve_stdio(workspaces, options.streams, structured=options.structured)
+        release_closed_index()
 
     is_shareable = not options.saved and not options.any_root
     serve_with_best_engine(options.streams, roots if is_shareable else (), options.structured, serve_alone)

@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from promptls.index.syntax.parse import parse_source
     from promptls.index.syntax.references import NUMBER_LITERAL, STRING_LITERAL, UNKNOWN_RECEIVER
     from promptls.index.workers.pool import WorkerError
-    from promptls.index.workers.process_memory import limit_memory, tune_for_latency
+    from promptls.index.workers.process_memory import limit_memory, release_closed_index, tune_for_latency
     from promptls.index.workers.query_jobs import PatternMatches
     from promptls.index.workers.spawn import kill_process, prestart_worker, spawn_process
     from promptls.index.workers.worker_messages import read_frame, write_frame
@@ -119,7 +119,7 @@ _EXPORTS = {
     "syntax.parse": "parse_source",
     "syntax.references": "NUMBER_LITERAL STRING_LITERAL UNKNOWN_RECEIVER",
     "workers.pool": "WorkerError",
-    "workers.process_memory": "limit_memory tune_for_latency",
+    "workers.process_memory": "limit_memory release_closed_index tune_for_latency",
     "workers.query_jobs": "PatternMatches",
     "workers.spawn": "kill_process prestart_worker spawn_process",
     "workers.worker_messages": "read_frame write_frame",

@@ -43,6 +43,14 @@ def tune_for_latency() -> None:
     _set_malloc_options((_TRIM_THRESHOLD, LARGE_MALLOC_THRESHOLD), (_MMAP_THRESHOLD, LARGE_MALLOC_THRESHOLD))
 
 
+def release_closed_index() -> None:
+    """Return the memory of an index that was closed to the system; the process goes on without one."""
+    gc.unfreeze()
+    gc.collect()
+    _set_malloc_options((_TRIM_THRESHOLD, MALLOC_THRESHOLD), (_MMAP_THRESHOLD, MALLOC_THRESHOLD))
+    release_free_memory()
+
+
 def release_free_memory() -> None:
     """Return free heap memory to the system."""
     if sys.platform != "linux":
