@@ -8,6 +8,7 @@ import socket
 import struct
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from multiprocessing.connection import Client, Connection, Listener, answer_challenge, deliver_challenge
@@ -44,6 +45,8 @@ MAX_SESSIONS = 64
 """Maximum number of sessions at a time; each has a thread or two."""
 MAX_HELLO_BYTES = 10_000
 """Maximum length of the message that begins a session."""
+ACCEPT_RETRY_S = 0.5
+"""Seconds after a failure until connections are accepted again."""
 BACKLOG = 16
 """Number of connections that wait to be accepted."""
 
@@ -84,17 +87,17 @@ class AttachListener:
 
     def _publish(self, roots: tuple[str, ...]) -> None:
         """Write the file of this server; without folders, remove it."""
-        if self._record is None:
-            self._record = new_record(roots)
-            self._listener = Listener(self._record.address, backlog=BACKLOG)
+        record = self._record or new_record(roots)
+        if self._listener is None:
+            self._listener = Listener(record.address, backlog=BACKLOG)
             if sys.platform != "win32":
-                Path(self._record.address).chmod(0o600)
+                Path(record.address).chmod(0o600)
             threading.Thread(target=self._accept, args=(self._listener,), daemon=True, name="attach").start()
-        self._record = msgspec.structs.replace(self._record, roots=roots)
+        self._record = record = msgspec.structs.replace(record, roots=roots)
         if roots:
-            publish(self._record)
+            publish(record)
         else:
-            Path(self._record.file).unlink(missing_ok=True)
+            Path(record.file).unlink(missing_ok=True)
 
     def close(self) -> None:
         """End all sessions and remove the socket."""
@@ -116,10 +119,11 @@ class AttachListener:
         while not self._closed:
             try:
                 connection = listener.accept()
-            except OSError:
+            except OSError:  # too many open files, or a client that is gone
                 if not self._closed:
                     log.warning("cannot accept a connection", exc_info=True)
-                break
+                    time.sleep(ACCEPT_RETRY_S)
+                continue
             with self._lock:
                 refused = self._closed or len(self._connections) >= MAX_SESSIONS
                 if not refused:
