@@ -37,20 +37,28 @@ M.initial_settings = {}
 ---@type table<string, lsp.Handler>
 M.handlers = {}
 
--- Show the progress of the first index in the command line, from the first second on.
+local ECHO_AFTER = 1000 -- milliseconds; a start with a stored index takes less
+
+---@type table<integer, integer|false> Client id → time of its first status; false once its index was complete.
+local first_scans = {}
+
+-- Show the progress of the first index in the command line.
 ---@param status promptls.Status
----@param last? promptls.Status
-local function echo_progress(status, last)
-  local is_busy = status.state == 'scanning' or status.state == 'indexing'
-  local was_complete = last ~= nil and last.complete == 1
-  local is_finished = last ~= nil and not was_complete and status.complete == 1
-  if (is_busy and not was_complete or is_finished) and not vim.api.nvim_get_mode().mode:find('^[cr]') then
+---@param client_id integer
+local function echo_progress(status, client_id)
+  local began = first_scans[client_id]
+  if began == nil then
+    began = vim.uv.now()
+  end
+  local is_shown = began and vim.uv.now() - began > ECHO_AFTER
+  if is_shown and not vim.api.nvim_get_mode().mode:find('^[cr]') then
     vim.api.nvim_echo({ { 'promptls: ' .. status.message } }, false, {})
   end
+  first_scans[client_id] = status.complete < 1 and began
 end
 
 M.handlers['promptls/statusChanged'] = function(_, status, ctx)
-  echo_progress(status, M.states[ctx.client_id])
+  echo_progress(status, ctx.client_id)
   M.states[ctx.client_id] = status
   vim.api.nvim_exec_autocmds('User', {
     pattern = 'PromptlsStatus',

@@ -190,6 +190,26 @@ function tests.rendering()
   equal(render.number(1234567), '1,234,567', 'thousands separators')
 end
 
+function tests.progress_of_the_first_index_is_shown_after_a_second()
+  local handlers = require('promptls.handlers').handlers
+  local echoed, now, echo, uv_now = {}, 0, vim.api.nvim_echo, vim.uv.now
+  vim.api.nvim_echo = function(chunks)
+    table.insert(echoed, chunks[1][1])
+  end
+  vim.uv.now = function()
+    return now
+  end
+  for client, changes in ipairs({ { { 0, 0.1 }, { 1100, 0.5 }, { 2000, 1 }, { 9000, 0.9 } }, { { 0, 0.2 }, { 300, 1 } } }) do
+    for _, change in ipairs(changes) do
+      now = change[1]
+      local status = { state = 'indexing', complete = change[2], message = ('%d %%'):format(100 * change[2]) }
+      handlers['promptls/statusChanged'](nil, status, { client_id = 100 + client })
+    end
+  end
+  vim.api.nvim_echo, vim.uv.now = echo, uv_now
+  equal(echoed, { 'promptls: 50 %', 'promptls: 100 %' }, 'not of a start that takes less, and not of later changes')
+end
+
 function tests.prompt_of_incomplete_index_is_built_again()
   local preview = require('promptls.preview')
   local built = {}
