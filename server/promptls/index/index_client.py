@@ -35,8 +35,9 @@ CHANGES_TIMEOUT_S = 0.5
 """Seconds that a request with mentions waits for changed files: enough for a checkout of a few hundred files."""
 REFRESH_TIMEOUT_S = 10.0
 """Seconds that `refresh` waits: longer than an edit of a thousand files takes, shorter than a client's patience."""
-CHECK_PAUSE_FACTOR = 50
-"""Minimum pause between checks of the disk, as a multiple of the duration of a check, which is 3 ms for 1,000 files."""
+CHECK_PAUSE_FACTORS, MANY_FILES = (5, 50), 2_000
+"""Minimum pause between checks of the disk, as a multiple of the duration of a check, and number of files above which the
+second one counts.  A check of 1,000 files takes 2 ms; one of 5,000 files is as long as a third of a prompt."""
 TERMS_TIMEOUT_S = 0.04
 """Seconds that a request waits for files that contain the terms of a question."""
 MAX_DELAY_S = 0.1
@@ -179,7 +180,7 @@ class IndexClient:
     def reconcile(self, after_s: float, patience_s: float = 0.15, cheaply: bool = False) -> None:
         """Check for changes on disk that the editor did not report, if the last check is older than `after_s` seconds.
 
-        With `cheaply`, the check is also repeated if the last one is older than `CHECK_PAUSE_FACTOR` times its duration.
+        With `cheaply`, the check is also repeated if the last one is older than `CHECK_PAUSE_FACTORS` times its duration.
 
         A check is a `stat` of the known files and folders.  A walk follows if the folders have changed, and otherwise
         now and then in the background.  Changes are awaited for up to `patience_s` seconds, and otherwise applied in
@@ -187,7 +188,8 @@ class IndexClient:
         """
         now = time.monotonic()
         known = [s for s in self._machine.root_states() if s.walked and not s.pending_walks]
-        due = [s for s in known if now - s.checked_at > _check_interval(s, after_s, cheaply)]
+        factor = CHECK_PAUSE_FACTORS[len(self._publisher.snapshot.files) > MANY_FILES] if cheaply else 0
+        due = [s for s in known if now - s.checked_at > _check_interval(s, after_s, factor)]
         patience_s = patience_s if self.searchable else 0.0
         found = [self._check_root(state) for state in due]  # of every root
         if any(found):
@@ -356,8 +358,8 @@ class IndexClient:
         )
 
 
-def _check_interval(state: RootState, after_s: float, cheaply: bool) -> float:
+def _check_interval(state: RootState, after_s: float, factor: int) -> float:
     """Return the minimum seconds between two checks of the disk for changes in a root."""
     if not state.complete:
         return state.backoff_interval(after_s)
-    return min(after_s, CHECK_PAUSE_FACTOR * state.disk_check.seconds) if cheaply else after_s
+    return min(after_s, factor * state.disk_check.seconds) if factor else after_s
