@@ -13,12 +13,15 @@ from promptls.api.regions import (
     with_joined_names,
     with_names,
 )
-from promptls.api.search import has_changed_on_disk
+from promptls.api.search import current_items, has_changed_on_disk
+from promptls.engine import Engine
+from promptls.index import Workspace
 from promptls.index.index_status import IndexState
 from promptls.model import Item, Origin, Span
 from promptls.prompt.read_code import read_places
 from promptls.prompt.tokens import counter
 from promptls.retrieval.query import parse_query
+from promptls.settings import Settings
 from workspaces import context_of, snapshot_of
 
 
@@ -76,6 +79,10 @@ def test_regions_of_changed_files_are_left_out_and_read_as_they_are_now(tmp_path
     assert "5\t    return os.name" in found.text
     assert len(found.problems) == 1
     assert found.changed == 1
+    engine = Engine(Settings(), Workspace())
+    found_items = [item("old", path=a), item("kept", path=b), item("old too", path=a)]
+    assert [one.symbol for one in current_items(found_items, engine, snapshot)] == ["kept"]
+    engine.close()
     Path(b).unlink()
     assert has_changed_on_disk(b, snapshot)
 
