@@ -120,9 +120,16 @@ def _attached_request(roots: Sequence[str], method: str, params: dict[str, Any])
     attached = attach(roots, REQUESTS)
     if attached is None:
         return None
+    status: dict[str, Any] = {}
+
+    def progress() -> tuple[bool, int, int]:
+        status.update(attached.request("promptls/status", {}).result)
+        files = sum(root["files"] for root in status["roots"])
+        return status["complete"] >= 1, int(files * status["complete"]), files
+
     try:
         with cleanup_on_signal(attached.close):
-            show_progress(lambda: _progress(attached.request("promptls/status", {}).result))
+            show_progress(progress)
             answer = attached.request(method, params)
     except RequestFailed as error:
         raise UsageError(str(error)) from None
@@ -132,13 +139,9 @@ def _attached_request(roots: Sequence[str], method: str, params: dict[str, Any])
         attached.close()
     if answer.unsaved:
         print_error(f"{', '.join(answer.unsaved)}: unsaved in the editor.")
+    if status["state"] == "degraded" and "warnings" not in answer.result:
+        print_error(status["message"])
     return answer.result
-
-
-def _progress(status: dict[str, Any]) -> tuple[bool, int, int]:
-    """Return whether the index of a status is complete, the number of files that are done, and that of all files."""
-    files = sum(root["files"] for root in status["roots"])
-    return status["complete"] >= 1, int(files * status["complete"]), files
 
 
 def wait_for_index(engine: Engine, stored: bool = False) -> None:
