@@ -44,7 +44,13 @@ def shell(tmp_path: Path, shop: Path) -> Shell:
 def open_with(client: Client, file: Path, added: str) -> None:
     """Open a file and append unsaved text."""
     client.open(file, file.read_text())
-    client.replace(file, 2, f"{file.read_text()}{added}")
+    edit(client, file, 2, f"{file.read_text()}{added}")
+
+
+def edit(client: Client, file: Path, version: int, text: str) -> None:
+    """Change an open document, and wait until the server has received it."""
+    client.replace(file, version, text)
+    client.request("promptls/mentionKinds")
 
 
 def attached() -> bool:
@@ -74,7 +80,7 @@ def test_agents_and_the_shell_see_unsaved_text_and_name_its_file(
     assert "function wrap_gift" in listed.stdout
     assert UNSAVED in listed.stderr
     assert "def wrap_gift" in shell("prompt", "how are gifts wrapped? @#wrap_gift").stdout
-    editor.replace(shop / CART, 3, (shop / CART).read_text())
+    edit(editor, shop / CART, 3, (shop / CART).read_text())
     assert UNSAVED not in shell("read", CART).stderr
 
 
@@ -142,7 +148,7 @@ def test_each_editor_sees_its_own_text_and_agents_the_newest(
 
         second.open(shop / CART, (shop / CART).read_text())
         time.sleep(0.01)  # the clock of the edits
-        second.replace(shop / CART, 2, "def newest_text(cart):\n    return cart\n")
+        edit(second, shop / CART, 2, "def newest_text(cart):\n    return cart\n")
         text = agent.tool("read_code", places=[CART])
         assert "newest_text" in text
         assert "wrapped_by_first" not in text
