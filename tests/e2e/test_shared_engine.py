@@ -102,7 +102,7 @@ def test_errors_of_requests_are_those_without_a_server(start: Start, shell: Shel
     ]
 
 
-def test_agent_falls_over_to_its_own_engine_and_back(start: Start, shop: Path, tmp_path: Path) -> None:
+def test_agent_fails_over_to_its_own_engine_and_back(start: Start, shop: Path, tmp_path: Path) -> None:
     editor = start(shop)
     editor.wait_indexed()
     with mcpkit.connect(tmp_path, cwd=shop) as agent:
