@@ -1,4 +1,4 @@
-"""Who can connect to a server, and which servers are found."""
+"""Access to the socket of a language server, and the search for running servers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from promptls.index import Workspace
 from promptls.model import Root
 from promptls.settings import Settings
 
-ROOT = "/work/shop"
+ROOT = "/shop"
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_request_is_answered_until_the_listener_is_closed(folder: Path, listener
 
 def test_only_the_same_folders_and_offered_sessions_are_served(folder: Path, listener: AttachListener) -> None:
     listener.serve()
-    assert attach([ROOT, "/work/other"], REQUESTS) is None
+    assert attach([ROOT, "/other"], REQUESTS) is None
     assert attach([f"{ROOT}/src"], REQUESTS) is None
     assert attach([ROOT], MCP) is None
 

@@ -354,3 +354,11 @@ def test_explanations_of_types_files_and_lines(tmp_path: Path) -> None:
     test = ref_of(view, "tests/test_service.py")[0]
     assert explain_position(view, test, 4, "check").node == view.node(ref_of(view, "app/service.py:check"))
     assert explain_position(view, test, 4, "assert").node == view.node(ref_of(view, "tests/test_service.py:test_check"))
+
+
+def test_word_whose_stem_begins_differently_is_found(tmp_path: Path) -> None:
+    hits = search_nodes(
+        view_of("-- a.py --\ndef lie():\n    pass\n\ndef sky():\n    pass\n\ndef other():\n    pass\n", tmp_path),
+        "using skies of lying",
+    )
+    assert sorted(hit.ref[1] for hit in hits) == [0, 1]

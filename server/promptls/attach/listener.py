@@ -173,7 +173,7 @@ class AttachListener:
 
 
 def peer_user(connection: Connection) -> int | None:
-    """Return the user ID of the process at the other end, None where the system does not tell."""
+    """Return the user ID of the process at the other end, None on systems without this query."""
     if sys.platform == "win32":
         return None
     with socket.socket(fileno=os.dup(connection.fileno())) as end:

@@ -47,7 +47,7 @@ def new_record(roots: Sequence[str]) -> ServerRecord:
     """Return the record of a new server of this process.
 
     Raises:
-        OSError: There is no folder for its file.
+        OSError: No folder can hold its file.
     """
     name = f"{_cache_key()}-{secrets.token_hex(6)}"
     folder = _own_folder(f"{name}.sock")
@@ -146,7 +146,7 @@ def _own_folder(socket_name: str) -> Path:
 
 
 def _is_private(folder: Path) -> bool:
-    """Return whether a folder is no link, and only this user can open it."""
+    """Return whether a folder is open to this user alone, and not a link."""
     if sys.platform == "win32":
         return True  # by the access rights of the user's profile
     status = folder.lstat()

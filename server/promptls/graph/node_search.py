@@ -80,12 +80,6 @@ class QueryWord(Struct, frozen=True):
     weight: float  # the weights of a question sum to 1
     known: bool  # occurs in the workspace, so it is not misspelled
 
-    @property
-    def beginning(self) -> str:
-        """The first three characters."""
-        return self.word[:3]
-
-
 def _root(word: str) -> str:
     """Return the common prefix of the inflected forms of a word."""
     root = stem(word) if word.isascii() else word
@@ -167,7 +161,7 @@ def _score(view: GraphView, node: Node, words: tuple[QueryWord, ...]) -> float:
         total += weight * sum(
             word.weight * _match_word(word, field_words)
             for word in words
-            if word.beginning in beginnings or not word.known  # no other word matches
+            if not word.known or not beginnings.isdisjoint((word.word[:3], word.root[:3]))  # else nothing matches
         )
     return total * _kind_factor(node)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from promptls.index.index_status import IndexState, IndexStatus, Phase, ProgressRate
+from promptls.index.index_status import IndexState, IndexStatus, Phase
 from promptls.index.machine import IndexMachine
 from promptls.index.scan import jobs
 from promptls.index.scan.root_state import DiskCheck, RootState, root_status
@@ -77,6 +77,22 @@ class RequestPriority:
             running = list(self._deadlines)  # later requests do not prolong the wait
             while any(end in self._deadlines and end > time.monotonic() for end in running) and not is_urgent():
                 self._condition.wait(_URGENCY_POLL_S)
+
+
+class ProgressRate:
+    """Average speed of indexing since the index became incomplete.  Any thread may ask; one thread asks regularly."""
+
+    def __init__(self) -> None:
+        self._since: tuple[float, float] | None = None  # (time.monotonic(), progress) when it was first incomplete
+
+    def seconds_left(self, progress: float) -> float | None:
+        """Return the seconds until the index is complete, None if that is unknown."""
+        now, since = time.monotonic(), self._since
+        if progress >= 1 or since is None or progress < since[1]:
+            self._since = None if progress >= 1 else (now, progress)
+            return None
+        began, first = since
+        return (1 - progress) * (now - began) / (progress - first) if progress > first else None
 
 
 class IndexClient:

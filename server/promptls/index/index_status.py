@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from collections.abc import Mapping
 from typing import Literal
 
@@ -95,22 +94,6 @@ class IndexState(Struct, frozen=True):
         if self.unread:
             return f"Indexing: {max(0, self.files - self.unread):,} of {self.files:,} files read."
         return f"Indexing: {max(0, self.files - self.pending):,} of {self.files:,} files embedded."
-
-
-class ProgressRate:
-    """Average speed of indexing since the index became incomplete.  Any thread may ask; one thread asks regularly."""
-
-    def __init__(self) -> None:
-        self._since: tuple[float, float] | None = None  # (time.monotonic(), progress) when it was first incomplete
-
-    def seconds_left(self, progress: float) -> float | None:
-        """Return the seconds until the index is complete, None if that is unknown."""
-        now, since = time.monotonic(), self._since
-        if progress >= 1 or since is None or progress < since[1]:
-            self._since = None if progress >= 1 else (now, progress)
-            return None
-        began, first = since
-        return (1 - progress) * (now - began) / (progress - first) if progress > first else None
 
 
 class RerankerStatus(Struct, frozen=True):

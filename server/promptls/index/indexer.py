@@ -16,8 +16,7 @@ from pathlib import Path
 
 from promptls.index.configuration import IndexConfig
 from promptls.index.embedding.embedder import model_identity
-from promptls.index.index_client import IndexClient, RequestPriority
-from promptls.index.index_status import ProgressRate
+from promptls.index.index_client import IndexClient, ProgressRate, RequestPriority
 from promptls.index.machine import IndexMachine
 from promptls.index.workers.pool import WorkerPool, worker_configuration
 from promptls.index.workers.query_jobs import QueryEmbedder
