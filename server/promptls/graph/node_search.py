@@ -80,6 +80,7 @@ class QueryWord(Struct, frozen=True):
     weight: float  # the weights of a question sum to 1
     known: bool  # occurs in the workspace, so it is not misspelled
 
+
 def _root(word: str) -> str:
     """Return the common prefix of the inflected forms of a word."""
     root = stem(word) if word.isascii() else word
