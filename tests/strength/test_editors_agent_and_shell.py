@@ -46,26 +46,33 @@ class Editor:
         self.edited: dict[Path, int] = {}  # unsaved document → number of the operation
         self._version = itertools.count(2)
 
+    def _receive(self) -> None:
+        """Return when the server has received the notifications, so that other processes may ask it for them."""
+        self.client.request("promptls/mentionKinds")
+
     def open(self, file: Path, now: int) -> None:
         if file not in self.documents:
             self.documents[file] = file.read_text()
             self.client.open(file, self.documents[file])
+            self._receive()
 
     def edit(self, file: Path, text: str, now: int) -> None:
         self.open(file, now)
         self.documents[file], self.edited[file] = text, now
         self.client.replace(file, next(self._version), text)
-        self.client.request("promptls/mentionKinds")  # the server has received the text
+        self._receive()
 
     def save(self, file: Path) -> None:
         file.write_text(self.documents[file])
         self.edited.pop(file, None)
         self.client.save(file)
+        self._receive()
 
     def close(self, file: Path) -> None:
         del self.documents[file]
         self.edited.pop(file, None)
         self.client.close(file)
+        self._receive()
 
     def disk_changed(self, file: Path, now: int) -> None:
         """Reload a document without unsaved text, as editors do."""
