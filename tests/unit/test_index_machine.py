@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from indexkit import SteppedIndex
 
+from conftest import git
 from promptls.index import Snapshot
 from promptls.index.scan.root_state import root_status
 
@@ -50,13 +51,22 @@ def test_file_is_read_if_its_document_is_closed_before_the_machine_notices_that_
     assert index.texts() == index.expected_texts()
 
 
-def test_first_scan_begins_beside_open_documents_and_with_the_files_changed_last(tmp_path: Path) -> None:
+def test_first_scan_begins_beside_open_documents_with_recent_commits_and_with_the_files_changed_last(
+    tmp_path: Path,
+) -> None:
     root = tmp_path.resolve() / "root"
     for number in range(60):
         folder = root / ("open" if number % 20 == 0 else "other")
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{number}.py").write_text(f"def function_{number}():\n    return {number}\n")
-        os.utime(folder / f"{number}.py", (1_000_000, 1_000_000 + (100 if number == 33 else number)))
+    git(root, "init", "-q")
+    for names in (("--all",), ("other/7.py", "other/33.py")):
+        git(root, "add", *names)
+        git(root, "commit", "-q", "-m", "x")
+        for name in ("other/7.py", "other/33.py"):
+            (root / name).write_text(f"changed = {name!r}\n")
+    for path in root.glob("o*/*.py"):
+        os.utime(path, (1_000_000, 1_000_000 + int(path.stem)))
     index = SteppedIndex(root, tmp_path / "cache")
     index.workspace.put_document((root / "open" / "new.py").as_posix(), ONE, 1, edited=True)
     index.step()
@@ -64,8 +74,8 @@ def test_first_scan_begins_beside_open_documents_and_with_the_files_changed_last
     index.step()
     while index.pool.bulk.tasks and not index.pool.channel.scanned_in_order:
         index.pool.bulk.run_next()
-    first = [Path(path).name for path in index.pool.channel.scanned_in_order[:5]]
-    assert first == ["40.py", "20.py", "0.py", "33.py", "59.py"]
+    first = [Path(path).name for path in index.pool.channel.scanned_in_order[:6]]
+    assert first == ["40.py", "20.py", "0.py", "33.py", "7.py", "59.py"]
 
 
 def test_file_that_returns_while_an_older_walk_is_applied_is_kept(tmp_path: Path) -> None:

@@ -267,7 +267,8 @@ class IndexMachine:
     ) -> None:
         began_ns = time.time_ns()
         try:
-            walk = jobs.walk_root(state.root, self.config.limits, self.closed, identity)
+            is_new = not live and not recalled
+            walk = jobs.walk_root(state.root, self.config.limits, self.closed, identity, is_new)
         except Cancelled:
             return
         except Exception as error:
@@ -326,7 +327,7 @@ class IndexMachine:
                 state.retry_failed = False
                 state.failed.clear()
                 state.set_problem("files")
-            self._add_stale(state, stale)
+            self._add_stale(state, stale, walk.recent)
             # The entries of a manifest replace what changes before the first walk have indexed.
             self._check_files(state, {*unconfirmed, *(() if live else state.touched)})
             if state.store is not None:
@@ -413,10 +414,11 @@ class IndexMachine:
         error = None if future.cancelled() else future.exception()
         self.post(partial(self._batch_finished, state, batch, error))
 
-    def _add_stale(self, state: RootState, paths: Iterable[str]) -> None:
+    def _add_stale(self, state: RootState, paths: Iterable[str], recent: Collection[str]) -> None:
         """Queue files that a walk found stale, except those that a queued job is going to read.
 
-        Files beside open documents come first, then those that were changed last: the first questions are about them.
+        Files beside open documents come first, then those of recent commits, then those that were changed last: the
+        first questions are about them.
         """
         files, unqueued = self.publisher.snapshot.files, []
         for path in paths:
@@ -427,9 +429,10 @@ class IndexMachine:
                 unqueued.append(path)
         open_folders = {path.rpartition("/")[0] for path in self.workspace.all_documents}
 
-        def order(path: str) -> tuple[bool, int]:
+        def order(path: str) -> tuple[bool, bool, int]:
             entry = files.get(path)
-            return path.rpartition("/")[0] not in open_folders, -entry.mtime_ns if entry is not None else 0
+            changed_ns = entry.mtime_ns if entry is not None else 0
+            return path.rpartition("/")[0] not in open_folders, path not in recent, -changed_ns
 
         self._add(state, sorted(unqueued, key=order))
 

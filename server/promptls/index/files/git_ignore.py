@@ -1,4 +1,4 @@
-"""Queries to git about a work tree: its files, the ignored ones and their rules, and the current commit.
+"""Queries to git about a work tree: its files, the ignored ones and their rules, recent changes, the current commit.
 
 A workspace is not trusted.  No hook, monitor, filter, pager or transport from its configuration is started, nothing is
 written, and git never prompts.  Every call can fail (git is missing, the repository is damaged or has another owner).
@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 
 LISTING_TIMEOUT_S = 120.0
 """Seconds for the listing of a huge work tree with a cold disk cache."""
+RECENT_COMMITS = 50
+"""Number of commits whose files are read first in a new workspace."""
 _SLOW_COMMANDS = {"ls-files", "check-ignore"}
 MAX_ARGUMENT_CHARS = 4_000
 """Maximum total length of pathspecs on a command line; Windows allows 32,000 characters."""
@@ -84,6 +86,16 @@ def list_files(repo: WorkTree, under: str = "", token: CancelToken | None = None
     """
     args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     return _split_names(_query_git([*args, "--", ":(literal)" + under] if under else args, repo.folder, token=token))
+
+
+def recently_committed(folder: str, token: CancelToken | None = None) -> list[str]:
+    """Return the names, relative to `folder`, of the files that the last `RECENT_COMMITS` commits changed.
+
+    Commits without a known parent, such as that of a clone of one commit, change no files.
+    """
+    commits = _query_git(("rev-list", f"--max-count={RECENT_COMMITS}", "--no-merges", "HEAD"), folder, token=token)
+    arguments = ("diff-tree", "--stdin", "-r", "-z", "--name-only", "--no-commit-id", "--relative")
+    return _split_names(_query_git(arguments, folder, commits, token=token) if commits else None) or []
 
 
 def tracked_paths(repo: WorkTree, among: Sequence[str] = ()) -> set[str]:
@@ -215,6 +227,7 @@ def _query_git(
     if not result.complete:
         if token is not None:
             token.check()
-        mark_unresponsive(git)
+        if not result.stdout:
+            mark_unresponsive(git)
         return None
     return result.stdout if result.exit_status in ok_statuses else None

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.index.configuration import IndexConfig
+from promptls.index.files.git_ignore import recently_committed
 from promptls.index.files.read import (
     LEASED,
     PERMISSION_DENIED,
@@ -118,10 +119,13 @@ class RootWalk(NamedTuple):
     identity: FolderIdentity | None  # of the folder, None if it has no files
     folder_problem: str  # missing, unreadable or replaced folder, as a sentence; "" without a problem
     limit_problem: str  # "" unless the root has too many files
+    recent: frozenset[str]  # of a new root: paths of the files that git has changed last
     seconds: float  # duration
 
 
-def walk_root(root: Root, limits: FileLimits, token: CancelToken, identity: FolderIdentity | None) -> RootWalk:
+def walk_root(
+    root: Root, limits: FileLimits, token: CancelToken, identity: FolderIdentity | None, is_new: bool = False
+) -> RootWalk:
     """List the files of a root.
 
     Args:
@@ -129,6 +133,7 @@ def walk_root(root: Root, limits: FileLimits, token: CancelToken, identity: Fold
         limits: Limits of files and of their number.
         token: Cancels the walk.
         identity: Identity of the folder when it had files, None if it never had any.
+        is_new: Whether no file of the root is known yet.
 
     Raises:
         Cancelled: The token was cancelled.
@@ -148,6 +153,7 @@ def walk_root(root: Root, limits: FileLimits, token: CancelToken, identity: Fold
         folder_identity(root.path) if files else None,
         "" if files else empty_root_problem(root, identity),
         limit_problem if len(files) >= limits.max_files else "",
+        frozenset(f"{root.path}/{name}" for name in (recently_committed(root.path, token) if is_new else ())),
         time.monotonic() - began,
     )
 
