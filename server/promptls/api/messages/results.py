@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
@@ -21,6 +21,9 @@ _WIDE = re.compile("[\U00010000-\U0010ffff]")  # two UTF-16 units
 
 _UNREDACTED = frozenset({"uri", "path", "label", "insertText", "newText", "filterText"})
 """Fields that are never redacted, because clients use them to find what they name."""
+
+_LOCATIONS = frozenset({"range", "ranges"})
+"""Fields without texts."""
 
 _COMPLETION_PATH = re.compile(r", (.+?):\d+(?: · |$)")
 """Path in the detail of a completion item: "function, src/a.py:3"."""
@@ -40,25 +43,29 @@ def redact_result(result: Json, path: str = "") -> Json:
 
     _map_texts("", result, path, collect)
     redacted = {path: _redact_together(group, path) for path, group in texts.items()}
-    mapped: Json = _map_texts("", result, path, lambda _, path: next(redacted[path]))
+    if redacted == texts:
+        return result
+    rest = {path: iter(group) for path, group in redacted.items()}
+    mapped: Json = _map_texts("", result, path, lambda _, path: next(rest[path]))
     return mapped
 
 
-def _redact_together(texts: list[str], path: str) -> Iterator[str]:
+def _redact_together(texts: list[str], path: str) -> list[str]:
     lines = iter(redact("\n".join(texts), path)[0].split("\n"))
-    for text in texts:
-        yield "\n".join(islice(lines, text.count("\n") + 1))
+    return ["\n".join(islice(lines, text.count("\n") + 1)) for text in texts]
 
 
 def _map_texts(key: str, value: Any, path: str, function: Callable[[str, str], str]) -> Any:
     """Return a value with a function applied to each text and to the path of the file that it comes from."""
     if isinstance(value, str):
         return value if key in _UNREDACTED else function(value, path)
+    if key in _LOCATIONS:
+        return value
     if isinstance(value, list):
         return [_map_texts(key, one, path, function) for one in value]
     if not isinstance(value, dict):
         return value
-    match = _COMPLETION_PATH.search(str(value.get("detail", "")))
+    match = _COMPLETION_PATH.search(str(value["detail"])) if "detail" in value else None
     path = str(value.get("path") or (value.get("node") or {}).get("path") or (match and match[1]) or path)
     return {key: _map_texts(key, one, path, function) for key, one in value.items()}
 
