@@ -156,10 +156,12 @@ def resolve_pattern(mention: Mention, context: ResolveContext) -> MentionOutcome
         reason = f"{_quote(mention.target)} is not one piece of code in any language of the workspace.{note}"
         return unresolved(mention, reason)
     items: dict[tuple[str, Span], Item] = {}
-    for path in paths:
-        for span in result.files.get(path, ()):
-            view = _read(context, path)
-            if view is not None and len(items) < MAX_ITEMS:
+    for path in (p for p in paths if p in result.files):
+        if len(items) >= MAX_ITEMS:
+            break
+        view = _read(context, path)
+        if view is not None:
+            for span in result.files[path][: MAX_ITEMS - len(items)]:
                 items.setdefault((path, span), item_for_lines(path, span, view.entry.outline, Origin.MENTION))
     if not items:
         return unresolved(mention, f"No code matches the pattern {_quote(mention.target)}.{note}")
