@@ -36,7 +36,19 @@ Return non-nil if it is."
   (let ((uri (plist-get (car (promptls-normalize-json arguments)) :uri)))
     (pcase command
       ("promptls.openPrompt" (promptls-open-document uri) t)
-      ("promptls.copyPrompt" (promptls-copy-document uri) t))))
+      ("promptls.copyPrompt" (promptls-copy-document uri) t)
+      ("promptls.setBudget" (promptls-lens--set-budget (aref (vconcat arguments) 0)) t))))
+
+(defun promptls-lens--set-budget (params)
+  "Set the budget of a document by PARAMS, and update its lenses."
+  (let ((buffer (current-buffer)))
+    (promptls-request-async
+     promptls-buffer-connection "promptls/setBudget" params
+     (lambda (_)
+       (when (buffer-live-p buffer)
+         (with-current-buffer buffer
+           (setq promptls-lens--tick nil))))
+     (lambda (_code text) (message "Cannot set the budget: %s" text)))))
 
 (defconst promptls-lens--separator " | "
   "Text between two code lenses.")

@@ -38,7 +38,7 @@
     (let ((file (promptls-uri-to-file (plist-get hit :uri)))
           (lines (promptls-range-lines
                   (plist-get (or (plist-get hit :location) hit) :range))))
-      (insert (format "%s:%d: %s%s%s  (%s, %.2f)\n"
+      (insert (format "%s:%d: %s%s%s  (%s)\n"
                       (if (and file root (promptls-file-in-folder-p file root))
                           (file-relative-name file root)
                         (or file (plist-get hit :path) ""))
@@ -46,8 +46,7 @@
                       (or (plist-get hit :kind) "")
                       (if (plist-get hit :symbol) (concat " " (plist-get hit :symbol)) "")
                       (if (= (car lines) (cdr lines)) "" (format " to line %d" (cdr lines)))
-                      (or (plist-get hit :origin) "")
-                      (or (plist-get hit :score) 0)))))
+                      (or (plist-get hit :why) "")))))
   (when (null hits)
     (insert "No results.\n")))
 

@@ -153,12 +153,10 @@ TEXT is the label of the button and defaults to the location."
 
 (defun promptls-preview--insert-item (item)
   "Insert a line for ITEM, an included item."
-  (insert (format "%7s  %-9s %-10s %-4s "
+  (insert (format "%7s  %-9s %-16s "
                   (promptls-format-number (plist-get item :tokens))
                   (or (plist-get item :form) "")
-                  (or (plist-get item :origin) "")
-                  (let ((score (plist-get item :score)))
-                    (if (and score (< score 1)) (format "%.2f" score) ""))))
+                  (or (plist-get item :why) "")))
   (promptls-insert-location item)
   (when-let ((symbol (plist-get item :symbol)))
     (insert "  " (propertize symbol 'face 'shadow)))

@@ -400,7 +400,10 @@ The user sets `promptls-language-model-use' to \"editor\"; a project cannot."
      ((or (null connection) (not (promptls-connection-live-p connection)))
       (if (derived-mode-p 'promptls-mode) " promptls[off]" ""))
      ((not (promptls-connection-ready-p connection)) " promptls[starting]")
-     (t (format " promptls[%s]" (promptls-status-summary (promptls-last-status connection)))))))
+     ;; A percent sign starts a construct of the mode line.
+     (t (format " promptls[%s]"
+                (string-replace "%" "%%"
+                                (promptls-status-summary (promptls-last-status connection))))))))
 
 (provide 'promptls-server)
 ;;; promptls-server.el ends here

@@ -179,6 +179,32 @@ def test_code_lenses_and_document_symbols(page: OpenPrompt) -> None:
     assert [s["name"] for s in page.request("documentSymbol")][:2] == ["@shop/cart.py:24-26", "@#Money.times"]
 
 
+@pytest.mark.parametrize("as_command", [True, False])
+def test_lens_raises_the_budget_of_a_document_whose_mentions_do_not_fit(page: OpenPrompt, as_command: bool) -> None:
+    file = page.root / "shop/long.py"
+    file.write_text("".join(f"def part_{n}(value):\n    return value * {n} + {n * n}\n\n\n" for n in range(1_000)))
+    page.client.build("part")  # compares the index with the disk
+    page.client.wait_indexed()
+    other = OpenPrompt(page.client, page.root, "untitled:Question-2", "Explain @shop/long.py", page.encoding)
+    assert [found["code"] for found in other.diagnostics()] == ["over-budget"]
+    raised = other.request("codeLens")[-1]["command"]
+    assert raised["title"] == f"Raise the budget to {raised['arguments'][0]['tokens']:,}"
+    if as_command:
+        page.client.request("workspace/executeCommand", raised)
+    else:
+        page.client.request("promptls/setBudget", raised["arguments"][0])
+    page.client.wait_notification(
+        "textDocument/publishDiagnostics", lambda note: note["uri"] == other.uri and not note["diagnostics"]
+    )
+    assert [lens["command"]["title"] for lens in other.request("codeLens")][1:] == ["Build prompt", "Copy prompt"]
+    built = page.client.build("Explain @shop/long.py", document=other.uri)
+    assert built["tokens"]["budget"] == raised["arguments"][0]["tokens"]
+    assert built["mentions"][0]["status"] == "included"
+    assert page.client.build("Explain @shop/long.py", document=page.uri)["tokens"]["budget"] == 8_000
+    with pytest.raises(ResponseError, match="tokens: must be from 1 to"):
+        page.client.request("promptls/setBudget", {"uri": other.uri, "tokens": 0})
+
+
 def test_semantic_tokens_are_encoded_relatively(page: OpenPrompt) -> None:
     data = page.request("semanticTokens/full")["data"]
     first, second = page.position("@shop/cart.py:24-26"), page.position("@#Money.times")

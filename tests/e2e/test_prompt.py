@@ -25,6 +25,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = write_tree(tmp_path_factory.mktemp("prompt") / "shop-root", SHOP)
     (root / "big").mkdir()
     (root / "big/engine.py").write_text(big_module() + "\n")
+    (root / "outer/inner").mkdir(parents=True)
+    (root / "outer/inner/a.py").write_text("A = 1\n")
     (root / "other").mkdir()
     (root / "other/money.py").write_text("RATE = 3\n")
     (root / "with space.py").write_text("SPACED = 1\n")
@@ -126,6 +128,7 @@ def test_mentions_include_exactly_their_targets(
         ("@passwd.link", "refused", ""),
         ("@blob.bin", "omitted", "binary"),
         ("@vanished/file.py", "unresolved", ""),
+        ("@inner", "unresolved", "@outer/inner/"),  # a word in prose names folders of a root only
     ],
 )
 def test_excluded_mentions_give_the_reason(client: Client, mention: str, status: str, message: str) -> None:
@@ -140,11 +143,19 @@ def test_large_file_is_reduced(client: Client) -> None:
         "what does stage_77 do? @big/engine.py", budget={"tokens": 2000, "counter": "chars4", "fill": "full"}
     )
     assert result["mentions"][0]["status"] == "partial"
-    assert result["mentions"][0]["reason"]
     assert "def stage_77(" in result["prompt"]
     assert result["wasTruncated"] is True
     over = [omitted for omitted in result["omitted"] if omitted["reason"] == "over the budget"]
     assert result["droppedCount"] >= len(over) > 0
+
+
+def test_mentioned_file_that_does_not_fit_takes_the_budget(client: Client) -> None:
+    result = client.build("what does stage_77 do? @big/engine.py", budget={"tokens": 2000, "counter": "chars4"})
+    (mention,) = result["mentions"]
+    assert "def stage_77(" in result["prompt"]
+    assert mention["tokens"] > 0.8 * 2000
+    allowed = f"The budget allows a part of it: {mention['tokens']:,} of {mention['fullTokens']:,} tokens."
+    assert mention["reason"] == allowed
 
 
 def test_selection_and_active_document(client: Client, root: Path) -> None:

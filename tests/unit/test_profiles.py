@@ -200,7 +200,7 @@ def test_promptos_example_gives_the_line_of_its_document() -> None:
         TraceStage(name, taken, given, 0.0)
         for name, taken, given in zip(("retrieval", "threshold", "dedup", "budget"), (0, *counts), counts, strict=False)
     ]
-    assert trace_line(stages, packed.tokens) == "20 → 18 (threshold) → 15 (dedup) → 8 (budget), 7,234 tokens"
+    assert trace_line(stages, packed.tokens) == "8 items, 7,234 tokens; likely enough: 15 of 20 regions"
 
 
 def _choice(region: RetrievedItem, tokens: int) -> PackingCandidate:

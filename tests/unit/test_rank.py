@@ -38,7 +38,7 @@ def test_threshold_is_inclusive() -> None:
     items = [retrieved(f"a.ts:{n}-{n}", s).item for n, s in ((1, 0.9), (2, 0.3), (3, 0.29))]
     kept, dropped = split_by_threshold(items, 0.3)
     assert [i.score for i in kept] == [0.9, 0.3]
-    assert dropped[0].reason == "score 0.29 is below 0.3"
+    assert dropped[0].reason == "29 % likely, the limit is 30 %"
 
 
 def test_equal_text_is_dropped() -> None:

@@ -91,6 +91,19 @@ def rewrite_expected() -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("heading", "name"),
+    [
+        ("# [1.2.0](https://example.com/1.2.0) - today", "1.2.0 - today"),
+        ("# Use [`parse()`][api] and [#12]", "Use parse() and #12"),
+        ("# ![logo](logo.png) Name <a id='name'></a> {#name}", "Name"),
+        ("Vec<u8> and `Box<T>`, array[i]\n====", "Vec<u8> and Box<T>, array[i]"),
+    ],
+)
+def test_name_of_a_heading_is_what_readers_see(heading: str, name: str) -> None:
+    assert [symbol.name for symbol in parse_source(f"{heading}\n\ntext\n", "markdown").outline.symbols] == [name]
+
+
 def test_empty_key_is_not_a_symbol() -> None:
     assert all(s.name for s in parse_source('{"": {"x": 1}, "a": {"b": 2}}\n', "json").outline.symbols)
 

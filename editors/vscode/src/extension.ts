@@ -50,6 +50,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     newPrompt: () => prompts.newPrompt(),
     openPrompt: (argument) => prompts.openPrompt(argument),
     copyPrompt: (argument) => prompts.copyPrompt(argument),
+    setBudget: (argument) => server.request("setBudget", argument),
     recipe: () => askByRecipe(server, prompts),
     search: () => showSearch(server),
     explain: () => infoPanel.explainAtCursor(),

@@ -66,20 +66,11 @@ export function formatTokenUsage(tokens: TokenUsage): string {
   return `${formatCount(tokens.used)} of ${formatCount(tokens.budget)} tokens (${counter})`;
 }
 
-/** Return the reasons for an item with their scores, highest first: "semantic 0.31, keyword 0.21". */
-export function formatReasons(item: Pick<Item, "origin" | "reasons">): string {
-  const reasons = Object.entries(item.reasons ?? {})
-    .filter(([, score]) => typeof score === "number" && score !== 0)
-    .sort(([, a], [, b]) => b - a)
-    .map(([name, score]) => `${name} ${score.toFixed(2)}`);
-  return reasons.length ? reasons.join(", ") : item.origin;
-}
-
 export function hitLabel(hit: Item): { label: string; description: string; detail: string } {
   return {
     label: `$(${iconOf(hit.kind)}) ${hit.symbol || fileName(hit.path)}`,
     description: formatLocation(hit.path, hit.range),
-    detail: `${hit.kind}, score ${hit.score.toFixed(2)}: ${formatReasons(hit)}`,
+    detail: `${hit.kind}, ${hit.why}`,
   };
 }
 
@@ -181,7 +172,7 @@ export function statusBarContent(state: ServerState, status: Status | undefined,
   if (status.embedder.problem) lines.push(status.embedder.problem);
   const tooltip = lines.filter(Boolean).join("\n");
   if (status.state === "scanning" || status.state === "indexing") {
-    const percentage = files > 0 ? ` ${Math.floor(100 * status.complete)} %` : "";
+    const percentage = files > 0 && status.complete < 1 ? ` ${Math.floor(100 * status.complete)} %` : "";
     return content(`$(sync~spin) promptls${percentage}`, tooltip, "");
   }
   if (status.state === "degraded") return content("$(warning) promptls", tooltip, "warning");

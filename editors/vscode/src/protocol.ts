@@ -58,10 +58,8 @@ export interface BuildParams {
 export interface Item extends Location {
   path: string;
   kind: string;
-  origin: string;
-  score: number;
-  reasons: Record<string, number>;
-  version: number | "disk";
+  why: string;
+  unsaved?: boolean;
   symbol?: string;
   form?: string;
   tokens?: number;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 from msgspec import structs
 
@@ -123,7 +123,7 @@ def _encode_prompt(
             "exact": options.counter.exact,
             "sections": dict(assembled.section_tokens),
         },
-        "items": [_encode_prompt_item(item, snapshot) for item in assembled.items],
+        "items": [_encode_prompt_item(item, snapshot, engine.unsaved) for item in assembled.items],
         "omitted": [
             {
                 "uri": uri_of(omitted.item.path, snapshot.documents),
@@ -154,12 +154,13 @@ def _encode_prompt(
     return {**text, "mentions": mentions, **redact_result(encoded)}
 
 
-def _encode_prompt_item(prompt_item: PromptItem, snapshot: Snapshot) -> Json:
+def _encode_prompt_item(prompt_item: PromptItem, snapshot: Snapshot, unsaved: Set[str]) -> Json:
     block = prompt_item.rendered
     item = block.item
     joined = tuple(s for s in prompt_item.sources if (s.span, s.symbol) != (item.span, item.symbol))
     requested = prompt_item.lines  # without the lines that open enclosing definitions
-    return encode_item(item, snapshot, block.form, block.tokens, prompt_item.citation, block.spans, joined, requested)
+    result = encode_item(item, snapshot, block.form, block.tokens, prompt_item.citation, block.spans, joined, requested)
+    return {**result, "unsaved": True} if item.path in unsaved else result
 
 
 def _encode_selection(report: SelectionReport) -> Json:

@@ -70,13 +70,12 @@ def _summary(result: dict[str, Any]) -> Iterator[str]:
     tokens = result["tokens"]
     yield f"{tokens['used']:,} of {tokens['budget']:,} tokens ({tokens['counter']})"
     for item in result["items"]:
-        place = f"{item['path']}:{_lines(item['range'])}"
-        probability = f"{item['score']:.2f}" if item["score"] < 1 else ""
-        row = f"  {item['tokens']:>6,}  {item['form']:<9} {item['origin']:<8} {probability:<4}  {place}  "
-        yield row + item.get("symbol", "")
+        place = f"{item['path']}/" if item["kind"] == "folder" else f"{item['path']}:{_lines(item['range'])}"
+        yield f"  {item['tokens']:>6,}  {item['form']:<9} {item['why']:<16}  {place}  {item.get('symbol', '')}".rstrip()
     for mention in result["mentions"]:
         if mention["status"] != "included":
-            yield f"  {mention['text']}: {mention['status']}. {mention['reason']}".rstrip()
+            hint = f"Did you mean {mention['suggestion']}?" if "suggestion" in mention else ""
+            yield f"  {mention['text']}: {mention['status']}. {mention['reason']} {hint}".rstrip()
     yield result["trace"]["line"]
     for warning in result["warnings"]:
         yield f"warning: {warning}"

@@ -1,4 +1,4 @@
-"""Commands `promptls.openPrompt` and `promptls.copyPrompt`, for clients without a preview of their own."""
+"""Commands of prompt documents: the budget, and the prompt itself for clients without a preview of their own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from promptls.lsp.connection import PromptServer
 from promptls.lsp.dispatch import handle_request
 from promptls.lsp.documents import EXPORTED_SUFFIX
 from promptls.lsp.handlers import CUSTOM_REQUESTS
-from promptls.settings import Settings, cache_directory
+from promptls.lsp.publish_diagnostics import schedule_diagnostics
+from promptls.settings import MAX_TOKENS, Settings, cache_directory
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +52,18 @@ async def show_prompt(server: PromptServer, *arguments: Any) -> Json:
         message = f"Saved the prompt ({result['tokens']['used']:,} tokens) to {file}."
         server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Info, message))
     return {"uri": file.as_uri(), "tokens": result["tokens"], "shown": shown}
+
+
+async def set_budget(server: PromptServer, *arguments: Any) -> None:
+    """Set the budget of an open prompt document until it is closed."""
+    params = protocol.decode(protocol.SetBudgetParams, arguments[0] if arguments else None)
+    if server.documents.get(params.uri) is None:
+        raise JsonRpcInvalidParams("uri: must name an open prompt document.", data={"field": "uri", "valid": []})
+    if not 0 < params.tokens <= MAX_TOKENS:
+        raise JsonRpcInvalidParams(f"tokens: must be from 1 to {MAX_TOKENS:,}.", data={"field": "tokens", "valid": []})
+    if server.session is not None:
+        server.session.set_budget(params.uri, params.tokens)
+        schedule_diagnostics(server, 0)
 
 
 # ---------------------------------------------------------------- export

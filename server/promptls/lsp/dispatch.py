@@ -73,6 +73,9 @@ async def handle_request(
         elif isinstance(decoded, protocol.BuildPromptParams | protocol.ResolveMentionsParams):
             context = await fetch_client_context(server, decoded.message, decoded.context, token)
             decoded = structs.replace(decoded, context=context)
+            chosen = server.session.budget(decoded.document) if server.session is not None else None
+            if chosen is not None and decoded.budget.tokens is None and decoded.budget.model is None:
+                decoded = structs.replace(decoded, budget=structs.replace(decoded.budget, tokens=chosen))
         return await asyncio.get_running_loop().run_in_executor(
             server.request_executor, run_cancellable, token, function, target, decoded, token
         )

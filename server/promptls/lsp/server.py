@@ -13,10 +13,16 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 
 from promptls.lsp import lifecycle, notebook_sync, text_sync
-from promptls.lsp.commands import show_prompt
+from promptls.lsp.commands import set_budget, show_prompt
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.dispatch import command_handler, request_handler
-from promptls.lsp.handlers import COPY_PROMPT_COMMAND, CUSTOM_REQUESTS, LSP_FEATURES, OPEN_PROMPT_COMMAND
+from promptls.lsp.handlers import (
+    COPY_PROMPT_COMMAND,
+    CUSTOM_REQUESTS,
+    LSP_FEATURES,
+    OPEN_PROMPT_COMMAND,
+    SET_BUDGET_COMMAND,
+)
 from promptls.lsp.transport.jsonrpc import GuardedWriter
 from promptls.util.termination import cleanup_on_signal
 
@@ -61,6 +67,8 @@ def create_server(sessions: Mapping[str, Session] = {}) -> PromptServer:
         server.feature(method, options)(request_handler(method, kind, function))
     for command in (OPEN_PROMPT_COMMAND, COPY_PROMPT_COMMAND):
         server.command(command)(show_prompt)
+    server.feature("promptls/setBudget")(set_budget)
+    server.command(SET_BUDGET_COMMAND)(set_budget)
     return server
 
 

@@ -92,6 +92,7 @@ class PromptDocumentSession:
         self._analyses: dict[str, DocumentAnalysis] = {}
         self._resolution_caches: dict[str, ResolutionCache] = {}
         self._client_contexts: dict[str, protocol.Context] = {}
+        self._budgets: dict[str, int] = {}  # tokens that the user has chosen for a document
 
     def client_context(self, uri: str) -> protocol.Context:
         """Return the last client context of a document; documents default to those used most recently."""
@@ -107,6 +108,16 @@ class PromptDocumentSession:
         changed = self._client_contexts.get(uri, _NO_CONTEXT) != context
         self._client_contexts[uri] = context
         return changed
+
+    def budget(self, uri: str | None) -> int | None:
+        """Return the tokens that the user has chosen for a document, None for those of the settings."""
+        return self._budgets.get(uri or "")
+
+    def set_budget(self, uri: str, tokens: int) -> None:
+        """Choose the budget of a document until it is closed."""
+        with self._lock:
+            self._budgets[uri] = tokens
+            self._analyses.pop(uri, None)
 
     def line_index(self, uri: str) -> LineIndex | None:
         """Return the text of an open prompt document, None for any other URI."""
@@ -133,7 +144,7 @@ class PromptDocumentSession:
             current = structs.replace(cached.context, token=token, is_partial=context.is_partial)
             return structs.replace(cached, context=current)
         context = structs.replace(context, cache=resolution_cache)
-        options = _options(self.engine.settings, self.engine.index.state().progress)
+        options = _options(self.engine.settings, self.engine.index.state().progress, self.budget(uri))
         previous = cached.run if cached is not None and unchanged else None
         run = dry_run(parse_message(document.text, context), context, options, previous, exact=exact)
         lines = LineIndex(document.text, self.engine.encoding)
@@ -154,12 +165,14 @@ class PromptDocumentSession:
             self._analyses.pop(uri, None)
             self._resolution_caches.pop(uri, None)
             self._client_contexts.pop(uri, None)
+            self._budgets.pop(uri, None)
 
 
-def _options(settings: Settings, index_completeness: float) -> PromptOptions:
-    """Return the options of a prompt without parameters; invalid settings are replaced by their defaults."""
+def _options(settings: Settings, index_completeness: float, tokens: int | None) -> PromptOptions:
+    """Return the options of a prompt with this budget; invalid settings are replaced by their defaults."""
+    request = RequestOptions(budget=BudgetRequest(tokens))
     try:
-        return resolve_options(settings, RequestOptions(), RecipeOptions(), index_completeness=index_completeness)
+        return resolve_options(settings, request, RecipeOptions(), index_completeness=index_completeness)
     except InvalidOption:
         request = RequestOptions(budget=BudgetRequest(FALLBACK_TOKENS, counter="estimate"))
         return resolve_options(Settings(), request, RecipeOptions(), index_completeness=index_completeness)

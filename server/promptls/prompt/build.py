@@ -43,6 +43,7 @@ from promptls.prompt.tasks.long_log import contains_log, shorten_log
 from promptls.prompt.tasks.overview import is_about_project
 from promptls.prompt.tokens import Counter
 from promptls.retrieval.query import Query
+from promptls.util.text.display import percentage, plural
 
 MAX_OMITTED = 50
 """Maximum number of omitted items in a result."""
@@ -383,14 +384,14 @@ def _over_budget(omitted: Sequence[OmittedItem]) -> tuple[OmittedItem, ...]:
 
 
 def trace_line(stages: Sequence[TraceStage], tokens_used: int, next_best: float | None = None) -> str:
-    """Summarize a build in one line: "20 → 18 (threshold) → 15 (dedup) → 8 (budget), 7,234 tokens; next best .018".
+    """Summarize a build: "5 items, 7,234 tokens; likely enough: 91 of 472 regions (the next one: 1.8 %)".
 
     `next_best` is the best score below the threshold.
     """
     by_name = {stage.name: stage for stage in stages}
-    retrieved = by_name["retrieval"].output_count
-    considered = by_name["threshold"].input_count
-    steps = [str(min(retrieved, considered) if considered else retrieved)]
-    steps += [f"{by_name[name].output_count} ({name})" for name in ("threshold", "dedup", "budget")]
-    end = "" if next_best is None else f"; next best {f'{next_best:.2g}'.removeprefix('0')}"
-    return f"{' → '.join(steps)}, {tokens_used:,} tokens{end}"
+    retrieved, considered = by_name["retrieval"].output_count, by_name["threshold"].input_count
+    found = min(retrieved, considered) if considered else retrieved
+    text = f"{plural(by_name['budget'].output_count, 'item')}, {tokens_used:,} tokens"
+    if found:
+        text += f"; likely enough: {by_name['dedup'].output_count:,} of {plural(found, 'region')}"
+    return text if next_best is None else f"{text} (the next one: {percentage(next_best)})"

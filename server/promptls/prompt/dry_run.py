@@ -39,6 +39,7 @@ class DryRun(Struct, frozen=True):
     items: tuple[PromptItem, ...]
     tokens_used: int  # by the message and the items of its mentions
     needed: int  # tokens of all items in full, 0 if they may not fit
+    whole: int  # tokens of the message and of all items in full
     exact: bool  # whether the outcomes are those of the built prompt
     texts: tuple[MentionOutcome, ...] = ()  # of lookalikes
 
@@ -91,13 +92,16 @@ def dry_run(
     needed = sum(_full_tokens(candidate) + ITEM_TOKENS for candidate in candidates)
     fits = needed <= room
     if not fits and (exact or frame >= options.budget):
-        return _built(resolution, active, frame, options, context)
+        return _built(resolution, active, frame, frame + needed, options, context)
     packed = pack(candidates, [], room if fits else options.budget - frame)
     assembled = assemble(message.text, packed, budget=options.budget, renderer=renderer, layout=layout)
     final = tuple(explicit.final_outcome(outcome, assembled, unreadable, candidates) for outcome in outcomes)
     used = assembled.tokens_used
+    whole = frame + needed
     needed = max(needed, 1) if fits else 0
-    return DryRun(message, options, outcomes, final, active, assembled.items, used, needed, fits, resolution.texts)
+    return DryRun(
+        message, options, outcomes, final, active, assembled.items, used, needed, whole, fits, resolution.texts
+    )
 
 
 def _certain_room(frame: int, options: PromptOptions) -> int:
@@ -127,6 +131,7 @@ def _built(
     resolution: Resolution,
     active: tuple[Item, ...],
     frame: int,
+    whole: int,
     options: PromptOptions,
     context: ResolveContext,
 ) -> DryRun:
@@ -140,11 +145,11 @@ def _built(
             replace(o, status="omitted", reason=reason) if o.status in ("included", "partial") and o.targets else o
             for o in resolution.outcomes
         )
-        return DryRun(message, options, resolution.outcomes, final, active, (), frame, 0, True, resolution.texts)
+        return DryRun(message, options, resolution.outcomes, final, active, (), frame, 0, whole, True, resolution.texts)
     items = tuple(item for item in result.assembled.items if item.explicit)
     used = frame + sum(item.rendered.tokens for item in items)
     return DryRun(
-        message, options, resolution.outcomes, result.mentions, active, items, used, 0, True, resolution.texts
+        message, options, resolution.outcomes, result.mentions, active, items, used, 0, whole, True, resolution.texts
     )
 
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from promptls.index import tokenize
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.model import Item
+from promptls.util.text.display import percentage
 
 
 class RetrievedItem(Struct, frozen=True):
@@ -232,12 +233,8 @@ def split_by_threshold(items: Sequence[Item], threshold: float) -> tuple[list[It
     passed = [item for item in items if item.score >= threshold]
     below = [item for item in items if item.score < threshold]
     return passed, [
-        DroppedItem(i, f"score {_format_score(i.score)} is below {_format_score(threshold)}") for i in below
+        DroppedItem(i, f"{percentage(i.score)} likely, the limit is {percentage(threshold)}") for i in below
     ]
-
-
-def _format_score(score: float) -> str:
-    return f"{score:.2g}" if score >= 0.0001 else "0.0000"
 
 
 # ---------------------------------------------------------------- deduplication

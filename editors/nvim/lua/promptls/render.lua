@@ -217,7 +217,7 @@ local function render_items(canvas, result, width)
     return
   end
   render_heading(canvas, 'In the prompt', #result.items)
-  local left_width = math.max(20, width - 39)
+  local left_width = math.max(20, width - 41)
   for _, item in ipairs(result.items) do
     local path = M.path_with_lines(item.path, item.range)
     local symbols = item.symbol and { item.symbol } or {}
@@ -233,8 +233,7 @@ local function render_items(canvas, result, width)
       left = truncate_start(#symbol > 5 and path .. symbol or path, left_width)
       path_end = #symbol > 5 and #path or #left
     end
-    local probability = item.score and item.score < 1 and ('%.2f'):format(item.score) or ''
-    local origin = pad_right(item.form, 9) .. ' ' .. pad_right(item.origin, 9) .. pad_right(probability, 5)
+    local origin = pad_right(item.form, 9) .. ' ' .. pad_right(item.why, 16)
     local row = canvas:line({
       { ' ' .. pad_right(item.citation or '', 4), 'PromptlsDim' },
       { left:sub(1, path_end), 'PromptlsPath' },
@@ -403,25 +402,12 @@ function M.prompt(result, opts)
   }
 end
 
---- Render a search result as one line: score, kind, symbol and the features that contributed to the score.
+--- Render a search result as one line: kind, symbol and why it was found.
 ---@param hit table
 ---@return string
 function M.hit(hit)
-  local features = {}
-  for name, value in pairs(hit.reasons or {}) do
-    features[#features + 1] = { name, value }
-  end
-  table.sort(features, function(a, b)
-    return a[2] == b[2] and a[1] < b[1] or a[2] > b[2]
-  end)
-  local reasons = table.concat(
-    vim.tbl_map(function(feature)
-      return ('%s %.2f'):format(feature[1], feature[2])
-    end, features),
-    ', '
-  )
   local symbol = hit.symbol and ' ' .. hit.symbol or ''
-  return ('%.2f %s%s%s'):format(hit.score, hit.kind, symbol, reasons ~= '' and ' (' .. reasons .. ')' or '')
+  return ('%s%s (%s)'):format(hit.kind, symbol, hit.why)
 end
 
 --- Convert search results to entries of the quickfix list.
@@ -504,7 +490,8 @@ function M.short_status(status)
   elseif status.state == 'degraded' then
     return 'promptls !'
   end
-  return ('promptls %s %d%%'):format(status.state, math.floor((status.complete or 0) * 100))
+  local percentage = status.complete == 1 and '' or (' %d%%'):format(math.floor((status.complete or 0) * 100))
+  return 'promptls ' .. status.state .. percentage
 end
 
 --- Render memory entries as Markdown lines.

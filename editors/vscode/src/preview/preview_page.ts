@@ -1,7 +1,7 @@
 // HTML of the prompt preview: tokens by section, items, omitted items, outcomes of mentions, and the text.  Pure: does
 // not import vscode.
 
-import { fileName, formatCount, formatLocation, formatReasons, formatTokenUsage, pluralize } from "../format";
+import { fileName, formatCount, formatLocation, formatTokenUsage, pluralize } from "../format";
 import type { BuildResult, Item, Mention, OmittedItem } from "../protocol";
 import { type Html, type PageLinks, html } from "../webview/html";
 
@@ -86,13 +86,13 @@ function itemRow(item: Item, links: PageLinks): Html {
     item.citation,
     item.form && item.form !== "full" ? item.form : "",
     item.tokens === undefined ? "" : pluralize(item.tokens, "token"),
-    item.version === "disk" ? "" : "unsaved",
+    item.unsaved ? "unsaved" : "",
   ].filter(Boolean);
   return html`<li>${links.locationButton(
     item,
     html`<code>${formatLocation(item.path, item.range)}</code>${item.symbol && html` <b>${item.symbol}</b>`} <span class="dim">${details.join(" · ")}</span>`,
     "Open item",
-  )}<p class="note">${item.origin}${item.score < 1 && ` ${item.score.toFixed(2)}`}${Object.keys(item.reasons ?? {}).length > 0 && `: ${formatReasons(item)}`}</p></li>`;
+  )}<p class="note">${item.why}</p></li>`;
 }
 
 function omittedSection(result: BuildResult, links: PageLinks, pathOf: PathOf): Html | false {

@@ -138,6 +138,13 @@ class BuildPromptParams(Params, frozen=True):
     work_done_token: int | str | None = None
 
 
+class SetBudgetParams(Params, frozen=True):
+    """Argument of the command promptls.setBudget."""
+
+    uri: str
+    tokens: int
+
+
 class ResolveMentionsParams(Params, frozen=True):
     """Params of promptls/resolveMentions."""
 

@@ -11,11 +11,12 @@ from typing import Any
 from promptls.api.messages.locations import encode_editor_location, uri_of
 from promptls.api.messages.params import Json
 from promptls.index import IndexState, IndexStatus, Snapshot
-from promptls.model import Item, MentionOutcome, Span
+from promptls.model import Item, MentionOutcome, Origin, Span
 from promptls.prompt.budget import CounterStatus
 from promptls.prompt.intent import Intent
 from promptls.prompt.sanitize import redact
 from promptls.util.cancellation import check_each
+from promptls.util.text.display import percentage
 
 _WIDE = re.compile("[\U00010000-\U0010ffff]")  # two UTF-16 units
 
@@ -85,6 +86,27 @@ def code_point_offset(text: str, utf16: int) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")[: 2 * utf16].decode("utf-16-le", "ignore"))
 
 
+_ORIGIN_TEXT = {
+    Origin.MENTION: "mentioned",
+    Origin.SELECTION: "selected",
+    Origin.ACTIVE: "active file",
+    Origin.MODEL: "chosen by the model",
+    Origin.TASK: "for this task",
+    Origin.SYMBOL: "by name",
+    Origin.KEYWORD: "by words",
+    Origin.SEMANTIC: "by meaning",
+    Origin.PATH: "by path",
+    Origin.GRAPH: "by calls",
+    Origin.TEAM: "team index",
+}
+
+
+def explain_origin(item: Item) -> str:
+    """Return in words why an item was considered, and how likely it is needed: "by meaning, 86 %"."""
+    text = _ORIGIN_TEXT[item.origin]
+    return text if item.score >= 1 else f"{text}, {percentage(item.score)}"
+
+
 def encode_item(
     item: Item,
     snapshot: Snapshot,
@@ -110,6 +132,7 @@ def encode_item(
         "kind": item.kind,
         "origin": item.origin.value,
         "score": round(item.score, 4),
+        "why": explain_origin(item),
         "reasons": dict(item.reasons),
         "version": "disk" if version is None else version,
         "hash": entry.content_hash.hex() if entry is not None else "",

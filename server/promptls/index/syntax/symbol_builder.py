@@ -37,6 +37,9 @@ _NAME_NODES = frozenset(
 _NAMELESS_NODES = frozenset(
     {"argument_list", "field_expression", "macrocall_expression", "parenthesized_expression", "tuple_expression"}
 )
+_MARKDOWN_IMAGE = re.compile(r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])?")
+_MARKDOWN_LINK = re.compile(r"(?<!\w)\[([^\]]+)\](?:\([^)]*\)|\[[^\]]*\]|(?!\w))")
+_MARKDOWN_TAG = re.compile(r"(?<!\w)</?[a-z][\w-]*(?:\s[^>]*)?/?>|\{#[^}]*\}|`")
 _OPERATOR_NODES = frozenset({"operator_name", "operator_cast"})
 
 _STRING = r""""(?:\\.|[^"\\])*"|`[^`]*`"""
@@ -95,6 +98,14 @@ def heading_level(text: str) -> int:
     if heading.startswith("#"):
         return len(heading) - len(heading.lstrip("#"))
     return 1 if heading.rstrip().endswith("=") else 2
+
+
+def without_markup(heading: str) -> str:
+    """Return the text of a Markdown heading as readers see it: no images, tags and anchors, and links by their text."""
+    text = _MARKDOWN_IMAGE.sub("", heading)
+    text = _MARKDOWN_LINK.sub(r"\1", text)
+    text = " ".join(_MARKDOWN_TAG.sub("", text).split())
+    return text or heading
 
 
 def signature_between(source: SourceText, start: int, end: int, language: Language, multiline: bool) -> str:
@@ -296,6 +307,8 @@ def draft_from_match(
     draft.name_text = source.text(name.start_byte, name.end_byte) if name is not None else ""
     if name is not None and name.type == "simple_symbol":
         draft.name_text = draft.name_text.lstrip(":")
+    if draft.kind == "heading" and name is not None:
+        draft.name_text = without_markup(draft.name_text)
     if "owner" in captures:
         owner = captures["owner"][0]
         draft.owner_text = source.text(owner.start_byte, owner.end_byte)

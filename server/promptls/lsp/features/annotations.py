@@ -6,11 +6,22 @@ import re
 
 from promptls.api.messages import params as protocol
 from promptls.api.messages.params import Json
-from promptls.lsp.handlers import COPY_PROMPT_COMMAND, OPEN_PROMPT_COMMAND, TOKEN_MODIFIERS, TOKEN_TYPES
+from promptls.lsp.handlers import (
+    COPY_PROMPT_COMMAND,
+    OPEN_PROMPT_COMMAND,
+    SET_BUDGET_COMMAND,
+    TOKEN_MODIFIERS,
+    TOKEN_TYPES,
+)
 from promptls.lsp.session import PromptDocumentSession, offset_position, offset_range
 from promptls.model import CancelToken, MentionOutcome
+from promptls.prompt.dry_run import DryRun
+from promptls.settings import MAX_TOKENS
 from promptls.util.text.display import plural
 from promptls.util.text.positions import LineIndex
+
+FILLED_SHARE = 0.8
+"""Share of an offered budget that the mentions take; the rest is for sections and found code."""
 
 
 def inlay_hints(
@@ -26,7 +37,7 @@ def inlay_hints(
     return [
         {
             "position": offset_position(analysis.lines, outcome.mention.end),
-            "label": cost_label(outcome),
+            "label": cost_label(outcome, analysis.run.exact),
             "paddingLeft": True,
             "tooltip": outcome.reason,
         }
@@ -36,10 +47,13 @@ def inlay_hints(
     ]
 
 
-def cost_label(outcome: MentionOutcome) -> str:
-    """Return the cost of the whole mention in tokens, as in completion, or the reason why it has none."""
+def cost_label(outcome: MentionOutcome, exact: bool = True) -> str:
+    """Return the cost of the whole mention in tokens, as in completion, or the reason why it has none.
+
+    Only an exact analysis knows how many tokens of a mention that does not fit are sent.
+    """
     if outcome.status in ("included", "partial"):
-        suffix = f" ({outcome.tokens:,} sent)" if outcome.status == "partial" else ""
+        suffix = f" ({outcome.tokens:,} sent)" if outcome.status == "partial" and exact else ""
         return f"{outcome.full_tokens:,} tokens{suffix}"
     if outcome.status == "ambiguous":
         return f"{len(outcome.candidates)} candidates"
@@ -54,17 +68,28 @@ def code_lenses(session: PromptDocumentSession, params: protocol.Document, token
     if analysis is None:
         return None
     first_line = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
-    arguments = [{"uri": analysis.document.uri}]
     mentions = plural(len(analysis.run.mentions), "mention") if analysis.run.mentions else "no mentions"
-    lenses = (
-        (f"{analysis.run.tokens_used:,} of {analysis.budget:,} tokens, {mentions}", OPEN_PROMPT_COMMAND),
-        ("Build prompt", OPEN_PROMPT_COMMAND),
-        ("Copy prompt", COPY_PROMPT_COMMAND),
-    )
-    return [
-        {"range": first_line, "command": {"title": title, "command": command, "arguments": arguments}}
-        for title, command in lenses
+    uri: Json = {"uri": analysis.document.uri}
+    lenses = [
+        (f"{analysis.run.tokens_used:,} of {analysis.budget:,} tokens, {mentions}", OPEN_PROMPT_COMMAND, uri),
+        ("Build prompt", OPEN_PROMPT_COMMAND, uri),
+        ("Copy prompt", COPY_PROMPT_COMMAND, uri),
     ]
+    enough = sufficient_budget(analysis.run)
+    if enough:
+        lenses.append((f"Raise the budget to {enough:,}", SET_BUDGET_COMMAND, {**uri, "tokens": enough}))
+    return [
+        {"range": first_line, "command": {"title": title, "command": command, "arguments": [argument]}}
+        for title, command, argument in lenses
+    ]
+
+
+def sufficient_budget(run: DryRun) -> int:
+    """Return thousands of tokens that hold the mentions in full beside sections and found code; 0 if they fit now."""
+    is_complete = all(outcome.status != "partial" for outcome in run.mentions)
+    if is_complete and all(outcome.status != "omitted" or not outcome.targets for outcome in run.mentions):
+        return 0
+    return min(MAX_TOKENS, -(-int(run.whole / FILLED_SHARE) // 1000) * 1000)
 
 
 _SYMBOL_KIND = {"file": 1, "folder": 4, "workspace": 4, "symbol": 12}  # File, Package, Package, Function
@@ -81,7 +106,7 @@ def document_symbols(
     return [
         {
             "name": outcome.mention.text,
-            "detail": cost_label(outcome),
+            "detail": cost_label(outcome, analysis.run.exact),
             "kind": _SYMBOL_KIND.get(outcome.mention.kind, _KEY),
             "range": analysis.range_of(outcome),
             "selectionRange": analysis.range_of(outcome),

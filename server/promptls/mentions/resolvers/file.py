@@ -26,6 +26,7 @@ from promptls.mentions.outcomes import (
     with_note,
 )
 from promptls.mentions.path_lookup import (
+    MatchLevel,
     PathMatches,
     access_denied_reason,
     find_files,
@@ -33,6 +34,7 @@ from promptls.mentions.path_lookup import (
     find_on_disk,
     find_roots,
     mention_for,
+    sort_by_proximity,
     suggest_by_stem,
     suggest_exact_symbol,
     suggest_path,
@@ -101,11 +103,13 @@ def _select_by_editor_state(context: ResolveContext, matches: PathMatches) -> tu
 
 
 def _resolve_as_folder(mention: Mention, context: ResolveContext) -> MentionOutcome | None:
-    """Resolve a folder or root that was written like a file, or return None."""
+    """Resolve a folder or root that was written like a file, or return None.
+
+    A word in prose names a folder only by its exact path below a root: "@hmr" is not "playground/hmr/".
+    """
     matches = find_folders(context, mention.target, find_roots(context.snapshot, mention.root))
-    # A word in prose must match the case of a folder.
     plain_word = not mention.root and "/" not in mention.target and "\\" not in mention.target
-    if matches.paths and not (plain_word and matches.level.differs_in_case):
+    if matches.paths and not (plain_word and matches.level is not MatchLevel.EXACT):
         outcome = folder_outcome(replace(mention, kind="folder"), context, matches.paths)
         name = mention_for(context.snapshot, matches.paths[0], folder=True) if len(matches.paths) == 1 else None
         return with_note(outcome, mention, f"{mention.text} is a folder, {name}." if name else "It is a folder.")
@@ -138,13 +142,24 @@ def _not_found(mention: Mention, context: ResolveContext, outside: bool) -> Ment
         return refused(mention, f"{target} is outside of the workspace; mention a file inside.")
     if mention.lines is None and not is_path_like(target) and not is_package_like(target):
         # A word in prose resembles many names.
-        suggestion = suggest_by_stem(context, target) or _symbol_suggestion(mention, context)
+        suggestion = (
+            suggest_by_stem(context, target)
+            or _symbol_suggestion(mention, context)
+            or _folder_suggestion(mention, context)
+        )
     else:
         roots = find_roots(context.snapshot, mention.root)
         suggestion = _symbol_suggestion(mention, context) or suggest_path(
             context, target, roots, is_package_like(target), mention.lines
         )
     return unresolved(mention, f'File "{target}" not found in the workspace.', suggestion)
+
+
+def _folder_suggestion(mention: Mention, context: ResolveContext) -> str:
+    """Return a mention of the first folder with a name; "" for none."""
+    folders = find_folders(context, mention.target, context.snapshot.roots).paths
+    paths = sort_by_proximity(context, folders)
+    return (mention_for(context.snapshot, paths[0], folder=True) or "") if paths else ""
 
 
 def _symbol_suggestion(mention: Mention, context: ResolveContext) -> str:

@@ -7,7 +7,7 @@ requested only through it, so they compete with retrieved items.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import chain, islice
 
 from msgspec.structs import replace
@@ -24,7 +24,9 @@ from promptls.prompt.rendering.spans import merge_spans, subtract_spans
 from promptls.util.text.display import truncate_words
 
 MAX_DEFINITIONS = 12
-"""Maximum number of definitions that represent a mentioned file that does not fit."""
+"""Maximum number of relevant definitions that come first of a mentioned file that does not fit."""
+MAX_OTHER_DEFINITIONS = 200
+"""Maximum number of other definitions of such a file that may fill the budget."""
 MAX_FOLDER_FILES = 40
 """Maximum number of files in the outline of a mentioned folder."""
 MAX_UNRESOLVED = 10
@@ -126,10 +128,23 @@ def packing_candidates(
             unreadable[item.path, item.span] = view.message
             continue
         inside = [r for r in retrieved if r.path == item.path and item.span.contains(r.span)][:MAX_DEFINITIONS]
-        located = [locate_item(r, view, context) for r in inside]
-        definitions = tuple(item_forms(r, view, renderer) for r in located if r)
-        candidates.append(PackingCandidate(item_forms(item, view, renderer), definitions))
+        relevant = [located for r in inside if (located := locate_item(r, view, context))]
+        definitions, rest = (
+            tuple(item_forms(definition, view, renderer) for definition in some)
+            for some in (relevant, _other_definitions(item, view, relevant) if relevant else ())
+        )
+        candidates.append(PackingCandidate(item_forms(item, view, renderer), definitions, rest))
     return candidates, unreadable
+
+
+def _other_definitions(item: Item, view: FileText, relevant: Sequence[Item]) -> Iterator[Item]:
+    """Yield the innermost definitions of an item that are not in the relevant ones, in the order of the file."""
+    symbols = view.entry.outline.symbols if view.entry.outline else ()
+    parents = {symbol.parent for symbol in symbols}
+    innermost = (s for n, s in enumerate(symbols) if n not in parents and s.name and item.span.contains(s.span))
+    for symbol in islice(innermost, MAX_OTHER_DEFINITIONS):
+        if not any(other.span.contains(symbol.span) for other in relevant):
+            yield replace(item, span=symbol.span, kind=symbol.kind, symbol=symbol.qualified)
 
 
 def _files_of(folder: Item, items: Sequence[Item], retrieved: Sequence[Item]) -> list[str]:
@@ -194,10 +209,12 @@ def final_outcome(
         reason = problems[0] if problems else "The budget leaves no room for it."
     elif forms or len(shown) < len(wanted):
         status = "partial"
-        allowed = f"The budget allows {' and '.join(_FORM_TEXT[form] for form in forms)}."
-        reason = f"{reason} {allowed if forms else 'Not all of it could be shown.'}".strip()
     tokens = sum(rendered.tokens for rendered, _ in parts)
     full_tokens = tokens if status == "included" else max(tokens, _full_tokens(targets, candidates))
+    if status == "partial":
+        share = f": {tokens:,} of {full_tokens:,} tokens" if full_tokens > tokens else ""
+        allowed = f"The budget allows {' and '.join(_FORM_TEXT[form] for form in forms)}{share}."
+        reason = f"{reason} {allowed if forms else 'Not all of it could be shown.'}".strip()
     return replace(outcome, status=status, reason=reason, tokens=tokens, full_tokens=full_tokens)
 
 

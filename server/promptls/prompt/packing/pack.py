@@ -2,7 +2,8 @@
 
 The budget is never exceeded.  Explicit candidates come first: in full, else their relevant definitions, else an outline
 or a signature, else a reference line.  If they do not all fit, they share the budget, smallest first.  Implicit
-candidates follow by rank.  No line of a file is shown twice.  Pure and deterministic.
+candidates follow by rank.  What remains is for the other definitions of explicit candidates.  No line of a file is shown
+twice.  Pure and deterministic.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from itertools import chain
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from promptls.model import Item, RenderedItem
 from promptls.prompt.packing.packer import (
@@ -67,6 +69,7 @@ class PackingCandidate(Struct, frozen=True):
 
     forms: ItemForms
     definitions: tuple[ItemForms, ...] = ()  # of an explicit file or class: relevant definitions in it, best first
+    rest: tuple[ItemForms, ...] = ()  # its other definitions, for what remains of the budget
 
 
 class PackedItem(Struct, frozen=True):
@@ -155,6 +158,8 @@ def pack(
     packer.remaining = max(packer.remaining - kept_free, min(packer.remaining, kept_free // 4))
     if mode == "best":
         _pack_best(packer, implicit, len(explicit))
+        packer.remaining = budget - sum(entry.rendered.tokens for entry in packer.entries)
+        _pack_rest(packer, explicit)
     else:
         _pack_whole(packer, implicit, len(explicit), mode, trim_first)
     all_forms = [candidate.forms for candidate in (*explicit, *implicit)]
@@ -218,6 +223,15 @@ def _pack_explicit(packer: Packer, explicit: Sequence[PackingCandidate]) -> None
         any(entry is not None and packer.add(entry, max_tokens) for entry in alternatives)
     for part in packer.reducible_parts(explicit=True):  # the rest of the budget upgrades reduced items
         packer.upgrade(part, _ExplicitForms(explicit[part.rank], part.rank))
+
+
+def _pack_rest(packer: Packer, explicit: Sequence[PackingCandidate]) -> None:
+    """Add other definitions of the explicit candidates that are reduced."""
+    for part in packer.reducible_parts(explicit=True):
+        candidate = explicit[part.rank]
+        if candidate.rest and packer.has_room:
+            whole = replace(candidate, definitions=(*candidate.definitions, *candidate.rest), rest=())
+            packer.upgrade(part, _ExplicitForms(whole, part.rank))
 
 
 class _ExplicitForms(Struct, frozen=True):

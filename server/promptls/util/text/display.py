@@ -88,6 +88,14 @@ def truncate_words(text: str, max_length: int) -> str:
     return text[:max_length].rstrip(_WORD_CHARACTERS)[: max_length - 1].rstrip() + "…"
 
 
+def percentage(share: float) -> str:
+    """Return a share in percent: "86 %", "0.5 %", "below 0.1 %"."""
+    percent = 100 * share
+    if percent < 0.1:
+        return "below 0.1 %"
+    return f"{percent:.1f} %" if percent < 9.95 else f"{percent:.0f} %"
+
+
 def plural(count: int, noun: str, plural_noun: str = "") -> str:
     """Return the count with the noun in singular or plural; the plural defaults to the noun with an "s"."""
     return f"{count:,} {noun if count == 1 else plural_noun or noun + 's'}"
