@@ -95,7 +95,7 @@ def rewrite_expected() -> None:
     ("heading", "name"),
     [
         ("# [1.2.0](https://example.com/1.2.0) - today", "1.2.0 - today"),
-        ("# Use [`parse()`][api] and [#12]", "Use parse() and #12"),
+        ("# Use [`parse()`][api] and [#12]", "Use parse() and [#12]"),
         ("# ![logo](logo.png) Name <a id='name'></a> {#name}", "Name"),
         ("Vec<u8> and `Box<T>`, array[i]\n====", "Vec<u8> and Box<T>, array[i]"),
     ],

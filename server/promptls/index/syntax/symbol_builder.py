@@ -38,7 +38,7 @@ _NAMELESS_NODES = frozenset(
     {"argument_list", "field_expression", "macrocall_expression", "parenthesized_expression", "tuple_expression"}
 )
 _MARKDOWN_IMAGE = re.compile(r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])?")
-_MARKDOWN_LINK = re.compile(r"(?<!\w)\[([^\]]+)\](?:\([^)]*\)|\[[^\]]*\]|(?!\w))")
+_MARKDOWN_LINK = re.compile(r"(?<!\w)\[([^\]]+)\](?:\([^)]*\)|\[[^\]]*\])")
 _MARKDOWN_TAG = re.compile(r"(?<!\w)</?[a-z][\w-]*(?:\s[^>]*)?/?>|\{#[^}]*\}|`")
 _OPERATOR_NODES = frozenset({"operator_name", "operator_cast"})
 
