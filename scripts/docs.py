@@ -240,6 +240,10 @@ def params_tables() -> str:
         [kind for kind, _ in CUSTOM_REQUESTS.values()]
         + [kind for kind, *_ in LSP_FEATURES.values()]
         + [
+            params.SetBudgetParams,
+            params.OpenPageParams,
+            params.PageActionParams,
+            params.Location,
             params.Context,
             params.FileDiagnostics,
             params.Diagnostic,
@@ -314,6 +318,20 @@ def protocol_page() -> str:
         "Code lenses and code actions run the commands `promptls.openPrompt` and `promptls.copyPrompt` with the `{uri}` "
         "of the document. A client with its own preview handles them. Otherwise the server writes the prompt to a file "
         "and opens it with `window/showDocument`, or reports its path.",
+        "If the mentions do not fit, a lens offers a sufficient budget with the command `promptls.setBudget`. The budget "
+        "is that of the document until it is closed: of its features, and of `promptls/buildPrompt` requests that name "
+        "it without a budget.",
+        "## Pages",
+        "`promptls/openPage` sends the request of a kind of page and keeps its result as a read-only Markdown document; "
+        "see [Pages](../explanation/pages.md). The result is `{uri, title, result}`; `uri` in the params replaces a page. "
+        "`workspace/textDocumentContent` returns the text; `textDocument/documentLink`, `definition` and `foldingRange` "
+        "work on the URI. The kind `prompt` takes the params of `promptls/buildPrompt`; with `followsDocument`, each "
+        "build takes the current text of the open `document` as its message. The other kinds take the params of the "
+        "request of the same name.",
+        "`promptls/pageAction` changes the page of a prompt and returns `{line, changed}`. The target of the link of a "
+        "button is this command with its arguments, `command:promptls.pageAction?[…]`, URL-encoded. After a change the "
+        "server sends `workspace/textDocumentContent/refresh` to clients with the capability "
+        "`workspace.textDocumentContent`.",
         "## Requests from the server to the client",
         "The server sends these only to clients that declare them under `capabilities.experimental.promptls`. "
         "`clientContext: true` allows `promptls/clientContext` `{kinds}`, sent when mentions need fields of the context that the "

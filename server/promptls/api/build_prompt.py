@@ -7,7 +7,13 @@ from collections.abc import Callable, Set
 from msgspec import structs
 
 from promptls.api.messages import params as protocol
-from promptls.api.messages.locations import decode_client_context, encode_editor_location, path_of, uri_of
+from promptls.api.messages.locations import (
+    decode_client_context,
+    decode_location,
+    encode_editor_location,
+    path_of,
+    uri_of,
+)
 from promptls.api.messages.params import InvalidParams, Json
 from promptls.api.messages.results import (
     encode_index_state,
@@ -23,7 +29,7 @@ from promptls.engine import Engine
 from promptls.index import Snapshot, SourceReader
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.resolve import locate_message, message_syntax
-from promptls.model import CancelToken, FileText, Mention
+from promptls.model import CancelToken, FileText, Mention, Span
 from promptls.prompt.assemble import BudgetTooSmall, PromptItem
 from promptls.prompt.budget import BudgetRequest
 from promptls.prompt.build import BuildResult, build
@@ -76,6 +82,8 @@ def _resolve_options(
         budget=budget,
         sections={name: value for name, value in structs.asdict(params.sections).items() if value is not None},
         history=tuple(Message(turn.role, turn.content) for turn in params.context.history),
+        pinned=_regions(params.pinned, engine),
+        dropped=_regions(params.dropped, engine),
     )
     try:
         recipe = resolve_recipe(
@@ -95,6 +103,11 @@ def _resolve_options(
         )
     except InvalidOption as error:
         raise InvalidParams(str(error), error.field, error.valid) from None
+
+
+def _regions(regions: tuple[protocol.Location, ...], engine: Engine) -> tuple[tuple[str, Span], ...]:
+    found = (decode_location(region.uri, region.range.span, engine.workspace) for region in regions)
+    return tuple(region for region in found if region is not None)
 
 
 def _encode_prompt(
@@ -127,7 +140,9 @@ def _encode_prompt(
         "omitted": [
             {
                 "uri": uri_of(omitted.item.path, snapshot.documents),
+                "path": snapshot.label(omitted.item.path),
                 "range": encode_span(omitted.item.span),
+                **({"symbol": omitted.item.symbol} if omitted.item.symbol else {}),
                 "reason": omitted.reason,
                 "tokens": omitted.tokens,
                 **encode_editor_location(omitted.item.path, omitted.item.span, snapshot.documents),
@@ -157,7 +172,7 @@ def _encode_prompt(
 def _encode_prompt_item(prompt_item: PromptItem, snapshot: Snapshot, unsaved: Set[str]) -> Json:
     block = prompt_item.rendered
     item = block.item
-    joined = tuple(s for s in prompt_item.sources if (s.span, s.symbol) != (item.span, item.symbol))
+    joined = prompt_item.joined
     requested = prompt_item.lines  # without the lines that open enclosing definitions
     result = encode_item(item, snapshot, block.form, block.tokens, prompt_item.citation, block.spans, joined, requested)
     return {**result, "unsaved": True} if item.path in unsaved else result

@@ -67,11 +67,10 @@ def _prompt(options: argparse.Namespace) -> int:
 
 def _summary(result: dict[str, Any]) -> Iterator[str]:
     """Yield the lines about budget, items, mentions that are not included, trace and warnings."""
-    tokens = result["tokens"]
-    yield f"{tokens['used']:,} of {tokens['budget']:,} tokens ({tokens['counter']})"
-    for item in result["items"]:
-        place = f"{item['path']}/" if item["kind"] == "folder" else f"{item['path']}:{_lines(item['range'])}"
-        yield f"  {item['tokens']:>6,}  {item['form']:<9} {item['why']:<16}  {place}  {item.get('symbol', '')}".rstrip()
+    from promptls.api.pages import item_row, token_usage
+
+    yield token_usage(result["tokens"])
+    yield from (f"  {item_row(item)}" for item in result["items"])
     for mention in result["mentions"]:
         if mention["status"] != "included":
             hint = f"Did you mean {mention['suggestion']}?" if "suggestion" in mention else ""

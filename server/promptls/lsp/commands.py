@@ -15,7 +15,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from promptls.api.messages import params as protocol
 from promptls.api.messages.params import Json
 from promptls.lsp.connection import PromptServer
-from promptls.lsp.dispatch import handle_request
+from promptls.lsp.dispatch import decode_params, handle_request
 from promptls.lsp.documents import EXPORTED_SUFFIX
 from promptls.lsp.handlers import CUSTOM_REQUESTS
 from promptls.lsp.publish_diagnostics import schedule_diagnostics
@@ -56,7 +56,7 @@ async def show_prompt(server: PromptServer, *arguments: Any) -> Json:
 
 async def set_budget(server: PromptServer, *arguments: Any) -> None:
     """Set the budget of an open prompt document until it is closed."""
-    params = protocol.decode(protocol.SetBudgetParams, arguments[0] if arguments else None)
+    params = decode_params(protocol.SetBudgetParams, arguments[0] if arguments else None)
     if server.documents.get(params.uri) is None:
         raise JsonRpcInvalidParams("uri: must name an open prompt document.", data={"field": "uri", "valid": []})
     if not 0 < params.tokens <= MAX_TOKENS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import structs
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
@@ -22,6 +22,8 @@ from promptls.settings import log_file
 from promptls.util.cancellation import run_cancellable
 
 log = logging.getLogger(__name__)
+
+P = TypeVar("P", bound=protocol.Params)
 
 REQUEST_CANCELLED = -32800
 
@@ -52,6 +54,22 @@ def command_handler(
     return command
 
 
+def decode_params(kind: type[P], params: Any) -> P:
+    """Decode the params of a handler that does not run on a thread.
+
+    Raises:
+        JsonRpcInvalidParams: The params do not match the type.
+    """
+    try:
+        return protocol.decode(kind, params)
+    except InvalidParams as error:
+        raise _rejected(error) from None
+
+
+def _rejected(error: InvalidParams) -> JsonRpcInvalidParams:
+    return JsonRpcInvalidParams(str(error), data={"field": error.field, "valid": list(error.valid)})
+
+
 async def handle_request(
     server: PromptServer, method: str, kind: type[protocol.Params], function: Callable[..., Any], params: Any
 ) -> Any:
@@ -59,7 +77,7 @@ async def handle_request(
     token = CancelToken()
     server.cancel_tokens.add(token)
     try:
-        decoded = protocol.decode(kind, params)
+        decoded: Any = protocol.decode(kind, params)
         assert server.engine_future is not None
         target: Any = await asyncio.shield(server.engine_future)
         await server.configuration.wait_current()
@@ -80,8 +98,7 @@ async def handle_request(
             server.request_executor, run_cancellable, token, function, target, decoded, token
         )
     except InvalidParams as error:
-        data = {"field": error.field, "valid": list(error.valid)}
-        raise JsonRpcInvalidParams(str(error), data=data) from None
+        raise _rejected(error) from None
     except EngineStartError as error:
         raise JsonRpcInternalError(str(error)) from None
     except Cancelled:

@@ -1,4 +1,4 @@
-"""Open prompt documents, as synchronized by the editor.
+"""Open prompt documents, as synchronized by the editor, and the pages that it shows.
 
 The index treats them as questions: they are never retrieved as content for a prompt. A document is a prompt document
 because of its language ID (`promptls`, or one that the setting `documents.languages` adds) or its name (`*.prompt.md`).
@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Collection
+from urllib.parse import quote
 
 from msgspec import Struct, structs
 
+from promptls.api.messages.params import Json
+from promptls.api.pages import Group, Page
+from promptls.lsp.handlers import PAGE_SCHEME
 from promptls.model.files import is_prompt_document
 
 EXPORTED_LANGUAGE = "promptls-built"
 """LSP language ID of a built prompt that the editor shows as a document."""
 EXPORTED_SUFFIX = ".built.md"
 """File name suffix of a built prompt that was exported to a file."""
+MAX_PAGES = 20
+"""Number of pages that are kept; the oldest is forgotten."""
 
 
 class PromptDocument(Struct, frozen=True):
@@ -38,6 +45,7 @@ class OpenDocuments:
     """
 
     def __init__(self) -> None:
+        self.pages = OpenPages()
         self._lock = threading.Lock()
         self._prompts: dict[str, PromptDocument] = {}
         self._exported: dict[str, PromptDocument] = {}
@@ -107,3 +115,47 @@ def _common_suffix_length(a: str, b: str) -> int:
         else:
             high = middle - 1
     return low
+
+
+class OpenPage(Struct, frozen=True):
+    """A page, the params of its request, and the user's decisions."""
+
+    kind: str
+    params: Json
+    follows_document: bool  # whether the message is the current text of the document that the params name
+    page: Page
+    result: Json
+    pinned: tuple[Group, ...] = ()
+    dropped: tuple[Group, ...] = ()
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether it is a prompt that was built from an incomplete index."""
+        return self.kind == "prompt" and bool(self.result["index"]["complete"] < 1)
+
+
+class OpenPages:
+    """The pages of a connection by URI, the newest last."""
+
+    def __init__(self) -> None:
+        self._pages: OrderedDict[str, OpenPage] = OrderedDict()
+        self._count = 0
+
+    def get(self, uri: str) -> OpenPage | None:
+        """Return a page, None if it is not kept."""
+        return self._pages.get(uri)
+
+    def put(self, uri: str | None, page: OpenPage) -> str:
+        """Keep a page, under a new URI if there is none, and return its URI."""
+        if uri is None or uri not in self._pages:
+            self._count += 1
+            uri = f"{PAGE_SCHEME}:/{self._count}/{quote(page.page.title, safe='')}.md"
+        self._pages[uri] = page
+        self._pages.move_to_end(uri)
+        while len(self._pages) > MAX_PAGES:
+            self._pages.popitem(last=False)
+        return uri
+
+    def incomplete(self) -> list[str]:
+        """Return the URIs of prompts that were built from an incomplete index."""
+        return [uri for uri, page in self._pages.items() if page.is_incomplete]

@@ -21,6 +21,12 @@ COPY_PROMPT_COMMAND = "promptls.copyPrompt"
 SET_BUDGET_COMMAND = "promptls.setBudget"
 """Command and request that set the budget of a prompt document."""
 
+PAGE_SCHEME = "promptls-page"
+"""URI scheme of pages."""
+OPEN_PAGE_COMMAND = "promptls.openPage"
+PAGE_ACTION_COMMAND = "promptls.pageAction"
+"""Commands and requests of pages."""
+
 TOKEN_TYPES = ("string", "function", "keyword", "namespace")
 TOKEN_MODIFIERS = ("deprecated", "readonly")
 """Legend of the semantic tokens: excluded mentions are "deprecated" (struck out by themes), partial ones "readonly"."""

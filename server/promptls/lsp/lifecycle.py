@@ -24,6 +24,7 @@ from promptls.lsp.client_context import client_supports
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.dispatch import EngineStartError
 from promptls.lsp.handlers import CUSTOM_REQUESTS
+from promptls.lsp.pages import rebuild_incomplete
 from promptls.lsp.process_watch import watch_process
 from promptls.lsp.publish_diagnostics import schedule_diagnostics
 from promptls.lsp.text_sync import reclassify_documents, update_paths
@@ -306,6 +307,8 @@ async def _send_status(server: PromptServer) -> None:
     server.last_status = status
     server.protocol.notify("promptls/statusChanged", status)
     schedule_diagnostics(server)
+    if status["complete"] == 1 and server.documents.pages.incomplete():
+        server.create_task(rebuild_incomplete(server))
     await server.indexing_progress.update(status)
 
 

@@ -20,9 +20,12 @@ from promptls.lsp.handlers import (
     COPY_PROMPT_COMMAND,
     CUSTOM_REQUESTS,
     LSP_FEATURES,
+    OPEN_PAGE_COMMAND,
     OPEN_PROMPT_COMMAND,
+    PAGE_ACTION_COMMAND,
     SET_BUDGET_COMMAND,
 )
+from promptls.lsp.pages import open_page, page_action, text_document_content
 from promptls.lsp.transport.jsonrpc import GuardedWriter
 from promptls.util.termination import cleanup_on_signal
 
@@ -69,6 +72,10 @@ def create_server(sessions: Mapping[str, Session] = {}) -> PromptServer:
         server.command(command)(show_prompt)
     server.feature("promptls/setBudget")(set_budget)
     server.command(SET_BUDGET_COMMAND)(set_budget)
+    for command, handler in ((OPEN_PAGE_COMMAND, open_page), (PAGE_ACTION_COMMAND, page_action)):
+        server.feature(command.replace(".", "/"))(handler)
+        server.command(command)(handler)
+    server.feature(lsp.WORKSPACE_TEXT_DOCUMENT_CONTENT)(text_document_content)
     return server
 
 

@@ -15,6 +15,7 @@ from pygls.workspace import TextDocument
 from promptls.index import file_stat, from_uri, is_file_path, workspace_path
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.documents import EXPORTED_LANGUAGE, PromptDocument
+from promptls.lsp.handlers import PAGE_SCHEME
 from promptls.lsp.publish_diagnostics import clear_document, schedule_diagnostics
 from promptls.model.files import is_prompt_document
 
@@ -22,7 +23,9 @@ log = logging.getLogger(__name__)
 
 
 def did_open(server: PromptServer, params: lsp.DidOpenTextDocumentParams) -> None:
-    """Handle `textDocument/didOpen`."""
+    """Handle `textDocument/didOpen`; the server has the text of its own pages."""
+    if params.text_document.uri.startswith(f"{PAGE_SCHEME}:"):
+        return
     on_disk = file_stat(server.path_of(params.text_document.uri)) is not None
     _store_document(server, params.text_document.uri, edited=not on_disk)
     engine = server.engine
@@ -33,6 +36,8 @@ def did_open(server: PromptServer, params: lsp.DidOpenTextDocumentParams) -> Non
 def did_change(server: PromptServer, params: lsp.DidChangeTextDocumentParams) -> None:
     """Handle `textDocument/didChange`."""
     uri = params.text_document.uri
+    if uri.startswith(f"{PAGE_SCHEME}:"):
+        return
     if unquote(uri) not in server.workspace.text_documents:
         log.warning("ignored a change of %s, which is not open", uri)
         return

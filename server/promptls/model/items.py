@@ -42,6 +42,7 @@ class Origin(str, Enum):
 
     MENTION = "mention"
     SELECTION = "selection"
+    PINNED = "pinned"  # chosen in the preview of an earlier prompt
     ACTIVE = "active"
     MODEL = "model"  # chosen by a language model
     TASK = "task"
@@ -53,7 +54,7 @@ class Origin(str, Enum):
     TEAM = "team"  # from the index of other repositories
 
 
-EXPLICIT_ORIGINS = frozenset({Origin.MENTION, Origin.SELECTION})
+EXPLICIT_ORIGINS = frozenset({Origin.MENTION, Origin.SELECTION, Origin.PINNED})
 """Origins of items that the user asked for."""
 
 

@@ -71,6 +71,19 @@ class PromptItem(Struct, frozen=True):
         return sources_of(self.parts)
 
     @property
+    def joined(self) -> list[tuple[Item, int]]:
+        """The candidates beside the item itself, in the order of the file, with their shares of the tokens."""
+        shares = allot_tokens(self.rendered, self.parts)
+        item = self.rendered.item
+        out = [
+            (source, share.tokens if n == 0 else 0)
+            for share, part in zip(shares, self.parts, strict=True)
+            for n, (_, source) in enumerate(part.sources)
+            if (source.span, source.symbol) != (item.span, item.symbol)
+        ]
+        return sorted(out, key=lambda one: one[0].span)
+
+    @property
     def lines(self) -> Span | None:
         """First to last line of the candidates; None if no lines are shown."""
         spans = [span for part in self.parts for span in part.rendered.spans]

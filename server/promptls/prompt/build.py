@@ -24,7 +24,7 @@ from promptls.mentions.resolve import ParsedMessage, Resolution, collect_items, 
 from promptls.model import Item, MentionOutcome, Span
 from promptls.prompt.assemble import AssembledPrompt, BudgetTooSmall, assemble, frame_tokens
 from promptls.prompt.context import explicit, implicit, team_context
-from promptls.prompt.context.gather import MIN_MAP_TOKENS, Gathered, gather
+from promptls.prompt.context.gather import MIN_MAP_TOKENS, Gathered, gather, without_dropped
 from promptls.prompt.context.history import redact_turns, select_turns
 from promptls.prompt.context.query_understanding import understand_query
 from promptls.prompt.context.selection import SelectionReport
@@ -141,7 +141,9 @@ def build(
         outcomes = resolution.outcomes
         active_items, active_warnings = explicit.active_context(message, context)
         recipe_items, recipe_warnings = explicit.recipe_items(options.recipe_mentions, context, len(outcomes))
-        mentioned = [*collect_items(outcomes), *active_items, *recipe_items]
+        pinned = explicit.pinned_items(options.pinned, context)
+        mentioned = [*pinned, *collect_items(outcomes), *active_items, *recipe_items]
+        mentioned = [item for item in mentioned if not explicit.is_dropped(item, options.dropped)]
         mentioned_kinds = {o.mention.kind for o in outcomes if o.targets}
         count.append(len(mentioned))
     token.check()
@@ -166,6 +168,8 @@ def build(
         is_about_project(question, outcomes, mentioned, context),
     )
     gathered = gather(request, message, understanding, options, trace.stage)
+    if options.dropped:
+        gathered = without_dropped(gathered, options.dropped)
     team = team_context.finish(pending_team, gathered.candidates, context)
 
     with trace.stage("sections", 0) as count:

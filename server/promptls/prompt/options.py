@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from promptls.mentions.context import ResolveContext
-from promptls.model import Mention, Problem
+from promptls.model import Mention, Problem, Span
 from promptls.prompt import recipes
 from promptls.prompt.assemble import OUTPUTS
 from promptls.prompt.budget import BudgetRequest, budget_of
@@ -31,6 +31,10 @@ SELECTIONS = ("auto", "model", "ranker")
 """Valid values of `budget.fill`."""
 
 
+Region = tuple[str, Span]
+"""Path and lines."""
+
+
 class RequestOptions(Struct, frozen=True):
     """Options that a request names; None leaves the choice to the recipe, the settings or the profile."""
 
@@ -41,6 +45,8 @@ class RequestOptions(Struct, frozen=True):
     budget: BudgetRequest = BudgetRequest()
     sections: Mapping[str, bool] = {}  # switched on or off, "retrieval" included
     history: tuple[Message, ...] = ()
+    pinned: tuple[Region, ...] = ()  # regions that are explicit
+    dropped: tuple[Region, ...] = ()  # regions that are left out
 
 
 class RecipeOptions(Struct, frozen=True):
@@ -66,6 +72,8 @@ class PromptOptions(Struct, frozen=True, kw_only=True):
     task: str  # text of the recipe
     recipe_mentions: tuple[str, ...]  # resolved as if they were in the message
     history: tuple[Message, ...]
+    pinned: tuple[Region, ...]
+    dropped: tuple[Region, ...]
     section_switches: Mapping[str, bool]  # sections, and "retrieval"; a missing name is on
     rules_tokens: int  # maximum of the section "rules"
     line_numbers: bool  # whether the lines of code are numbered
@@ -116,6 +124,8 @@ def resolve_options(
         task=recipe.text,
         recipe_mentions=recipe.mentions,
         history=request.history,
+        pinned=request.pinned,
+        dropped=request.dropped,
         section_switches={**_section_settings(settings.sections), **recipe.sections, **request.sections},
         rules_tokens=settings.sections.rules_tokens,
         line_numbers=settings.sections.line_numbers,

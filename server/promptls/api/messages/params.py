@@ -135,6 +135,8 @@ class BuildPromptParams(Params, frozen=True):
     output: str = "text"
     selection: Literal["auto", "model", "ranker"] | None = None
     sections: Sections = Sections()
+    pinned: tuple[Location, ...] = ()
+    dropped: tuple[Location, ...] = ()
     work_done_token: int | str | None = None
 
 
@@ -143,6 +145,24 @@ class SetBudgetParams(Params, frozen=True):
 
     uri: str
     tokens: int
+
+
+class OpenPageParams(Params, frozen=True):
+    """Params of promptls/openPage."""
+
+    kind: Literal["prompt", "explain", "graph", "status", "mentionKinds"]
+    params: dict[str, Any] = {}
+    uri: str | None = None
+    follows_document: bool = False
+
+
+class PageActionParams(Params, frozen=True):
+    """Params of promptls/pageAction."""
+
+    uri: str
+    action: Literal["pin", "unpin", "drop", "restore", "add", "budget", "rebuild"]
+    line: int = 0
+    tokens: int | None = None
 
 
 class ResolveMentionsParams(Params, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -89,6 +89,7 @@ def code_point_offset(text: str, utf16: int) -> int:
 _ORIGIN_TEXT = {
     Origin.MENTION: "mentioned",
     Origin.SELECTION: "selected",
+    Origin.PINNED: "pinned",
     Origin.ACTIVE: "active file",
     Origin.MODEL: "chosen by the model",
     Origin.TASK: "for this task",
@@ -114,7 +115,7 @@ def encode_item(
     tokens: int | None = None,
     citation: str | None = None,
     spans: tuple[Span, ...] = (),
-    joined: tuple[Item, ...] = (),
+    joined: Sequence[tuple[Item, int]] = (),
     lines: Span | None = None,
 ) -> Json:
     """Encode an item; `version` and `hash` identify the text that it was taken from.
@@ -127,7 +128,7 @@ def encode_item(
     shown = lines or (Span(spans[0].start, spans[-1].end) if spans else item.span)
     result: Json = {
         "uri": uri_of(item.path, snapshot.documents),
-        "path": entry.name if entry is not None else snapshot.label(item.path),
+        "path": snapshot.label(item.path),
         "range": encode_span(shown),
         "kind": item.kind,
         "origin": item.origin.value,
@@ -143,7 +144,15 @@ def encode_item(
     if len(spans) > 1:
         result["spans"] = [encode_span(span) for span in spans]
     if joined:
-        result["joined"] = [{"symbol": redact(one.symbol)[0], "range": encode_span(one.span)} for one in joined]
+        result["joined"] = [
+            {
+                "symbol": redact(one.symbol)[0],
+                "range": encode_span(one.span),
+                "why": explain_origin(one),
+                "tokens": tokens,
+            }
+            for one, tokens in joined
+        ]
     return result
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from promptls.api.messages import params as protocol
 from promptls.api.messages.params import Json
+from promptls.api.pages import Page
 from promptls.lsp.handlers import (
     COPY_PROMPT_COMMAND,
     OPEN_PROMPT_COMMAND,
@@ -155,11 +157,14 @@ _FENCE = re.compile(r"^<(/?)context-([0-9a-f]{6,})\b([^\n]*?)(/?)>$", re.MULTILI
 
 
 def folding_ranges(session: PromptDocumentSession, params: protocol.Document, token: CancelToken) -> list[Json] | None:
-    """Return a folding range for each pair of fences."""
-    document = session.documents.exported(params.text_document.uri)
-    if document is None:
+    """Return a folding range for each pair of fences, and for the sections of a page."""
+    uri = params.text_document.uri
+    document, page = session.documents.exported(uri), session.documents.pages.get(uri)
+    if document is None and page is None:
         return None
-    lines = LineIndex(document.text, session.engine.encoding)
+    lines = LineIndex(
+        page.page.text if page is not None else document.text if document else "", session.engine.encoding
+    )
     ranges: list[Json] = []
     open_fences: dict[str, int] = {}
     for match in _FENCE.finditer(lines.text):
@@ -171,4 +176,16 @@ def folding_ranges(session: PromptDocumentSession, params: protocol.Document, to
         elif boundary in open_fences:
             span = offset_range(lines, open_fences.pop(boundary), match.end())
             ranges.append({"startLine": span["start"]["line"], "endLine": span["end"]["line"], "kind": "region"})
-    return ranges
+    return ranges + (_section_folds(page.page) if page is not None else [])
+
+
+def _section_folds(page: Page) -> list[Json]:
+    """Return a folding range for each section of a page but the text of a prompt, which has fences."""
+    texts = [line.text for line in page.lines]
+    end = texts.index("## Text") if "## Text" in texts else len(texts)
+    starts = [number for number, text in enumerate(texts[:end]) if text.startswith("## ")]
+    return [
+        {"startLine": start, "endLine": following - 2}
+        for start, following in pairwise([*starts, end + 1])
+        if following - 2 > start
+    ]

@@ -6,6 +6,7 @@ from promptls.api.messages import params as protocol
 from promptls.api.messages.locations import editor_location, uri_of
 from promptls.api.messages.params import Json
 from promptls.index import is_virtual
+from promptls.lsp.pages import page_definition, page_links
 from promptls.lsp.session import PromptDocumentSession, span_range
 from promptls.model import CancelToken
 
@@ -17,6 +18,9 @@ def definition(
     session: PromptDocumentSession, params: protocol.DocumentPosition, token: CancelToken
 ) -> list[Json] | None:
     """Return the locations of the files and symbols that the mention at a position refers to."""
+    page = session.documents.pages.get(params.text_document.uri)
+    if page is not None:
+        return page_definition(page, params.position.line)
     analysis = session.analyze(params.text_document.uri, token)
     outcome = analysis.mention_at(params.position) if analysis is not None else None
     if analysis is None or outcome is None:
@@ -29,7 +33,10 @@ def definition(
 
 
 def document_links(session: PromptDocumentSession, params: protocol.Document, token: CancelToken) -> list[Json] | None:
-    """Return the links of a prompt document."""
+    """Return the links of a prompt document or of a page."""
+    page = session.documents.pages.get(params.text_document.uri)
+    if page is not None:
+        return page_links(page, params.text_document.uri, session.engine.encoding)
     analysis = session.analyze(params.text_document.uri, token)
     if analysis is None:
         return None

@@ -18,7 +18,7 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.protocol.json_rpc import JsonRPCRequestMessage
 
 from promptls.api.messages.params import Json
-from promptls.lsp.handlers import LSP_FEATURES
+from promptls.lsp.handlers import LSP_FEATURES, PAGE_SCHEME
 
 log = logging.getLogger(__name__)
 
@@ -138,6 +138,9 @@ class PromptServerProtocol(LanguageServerProtocol):
         result = yield from super().lsp_initialize(
             attrs.evolve(params, root_uri=None, root_path=None, workspace_folders=None)
         )
+        if result.capabilities.workspace is not None:  # pygls does not know this one yet
+            options = lsp.TextDocumentContentOptions(schemes=[PAGE_SCHEME])
+            result.capabilities.workspace.text_document_content = options
         return result
 
     @lsp_method(lsp.WORKSPACE_EXECUTE_COMMAND)

@@ -90,6 +90,19 @@ def recipe_items(mentions: Sequence[str], context: ResolveContext, first: int) -
     return items, warnings
 
 
+def pinned_items(regions: Iterable[_Region], context: ResolveContext) -> list[Item]:
+    """Return the regions that were pinned as items; files that may not be shown are left out."""
+    readable = (region for region in regions if not _hidden_reason(region[0], context))
+    return [_with_symbol(Item(path, span, "text", Origin.PINNED, 1.0), context) for path, span in readable]
+
+
+def is_dropped(item: Item, dropped: Iterable[_Region]) -> bool:
+    """Return whether at least half of an item is in regions that the user has dropped."""
+    start, end = item.span.start, item.span.end
+    shared = [min(end, span.end) - max(start, span.start) for path, span in dropped if path == item.path]
+    return any(lines > 0 and 2 * lines >= end - start for lines in shared)
+
+
 def _with_symbol(item: Item, context: ResolveContext) -> Item:
     """Return the item with the name of the innermost definition that encloses it."""
     entry = context.snapshot.files.get(item.path)

@@ -15,8 +15,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.mentions.context import ResolveContext
-from promptls.model import Item
+from promptls.model import Item, Span
 from promptls.prompt.context import implicit
+from promptls.prompt.context.explicit import is_dropped
 from promptls.prompt.context.implicit import Candidates
 from promptls.prompt.context.query_understanding import QueryUnderstanding
 from promptls.prompt.context.selection import CERTAIN_SCORE, Selection, select_regions
@@ -52,6 +53,13 @@ class Gathered(Struct, frozen=True):
     map_tokens: int = 0  # of the list of regions that the prompt does not show
     needs_overview: bool = False  # whether nothing is mentioned or found
     absent: tuple[str, ...] = ()  # names that the question asks for and no file contains
+
+
+def without_dropped(gathered: Gathered, dropped: Sequence[tuple[str, Span]]) -> Gathered:
+    """Leave out the items that the user has dropped."""
+    items = tuple(r for r in gathered.candidates.items if not is_dropped(r.item, dropped))
+    retrieved = [item for item in gathered.retrieved if not is_dropped(item, dropped)]
+    return replace(gathered, candidates=replace(gathered.candidates, items=items), retrieved=retrieved)
 
 
 def gather(
