@@ -329,7 +329,8 @@ def protocol_page() -> str:
         "build takes the current text of the open `document` as its message. The other kinds take the params of the "
         "request of the same name.",
         "`promptls/pageAction` changes the page of a prompt and returns `{line, changed}`. The target of the link of a "
-        "button is this command with its arguments, `command:promptls.pageAction?[…]`, URL-encoded. After a change the "
+        "button is this command with its arguments, `command:promptls.pageAction?[…]`, URL-encoded. `promptls/pageResult` "
+        "`{uri}` returns what `promptls/openPage` has returned, for the current state of the page. After a change the "
         "server sends `workspace/textDocumentContent/refresh` to clients with the capability "
         "`workspace.textDocumentContent`.",
         "## Requests from the server to the client",

@@ -119,6 +119,9 @@ def test_budget_and_changed_files(client: Client) -> None:
     uri = open_prompt(client, "How is a discount applied to the price of the cart?")["uri"]
     act(client, uri, "budget", tokens=2_000)
     assert "of 2,000 tokens" in text(client, uri).splitlines()[0]
+    current = client.request("promptls/pageResult", {"uri": uri})["result"]
+    assert current["tokens"]["budget"] == 2_000
+    assert current["prompt"] in text(client, uri)
     with pytest.raises(ResponseError, match="uri: must name the page of a prompt"):
         client.request("promptls/pageAction", {"uri": "promptls-page:/9/x.md", "action": "rebuild"})
     with pytest.raises(ResponseError, match="action: invalid enum value"):

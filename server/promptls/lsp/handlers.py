@@ -25,6 +25,7 @@ PAGE_SCHEME = "promptls-page"
 """URI scheme of pages."""
 OPEN_PAGE_COMMAND = "promptls.openPage"
 PAGE_ACTION_COMMAND = "promptls.pageAction"
+PAGE_RESULT_COMMAND = "promptls.pageResult"
 """Commands and requests of pages."""
 
 TOKEN_TYPES = ("string", "function", "keyword", "namespace")

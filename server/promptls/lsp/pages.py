@@ -54,6 +54,15 @@ async def page_action(server: PromptServer, *arguments: Any) -> Json:
     return {"line": min(params.line, last), "changed": True}
 
 
+def page_result(server: PromptServer, *arguments: Any) -> Json:
+    """Handle `promptls/pageResult`: return what `promptls/openPage` has returned, for the current state of a page."""
+    uri = decode_params(protocol.UriParams, arguments[0] if arguments else None).uri
+    page = server.documents.pages.get(uri)
+    if page is None:
+        raise JsonRpcInvalidParams("uri: must name a page.", data={"field": "uri", "valid": []})
+    return {"uri": uri, "title": page.page.title, "result": page.result}
+
+
 def text_document_content(server: PromptServer, params: lsp.TextDocumentContentParams) -> lsp.TextDocumentContentResult:
     """Handle `workspace/textDocumentContent`."""
     page = server.documents.pages.get(params.uri)

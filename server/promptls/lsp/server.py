@@ -23,9 +23,10 @@ from promptls.lsp.handlers import (
     OPEN_PAGE_COMMAND,
     OPEN_PROMPT_COMMAND,
     PAGE_ACTION_COMMAND,
+    PAGE_RESULT_COMMAND,
     SET_BUDGET_COMMAND,
 )
-from promptls.lsp.pages import open_page, page_action, text_document_content
+from promptls.lsp.pages import open_page, page_action, page_result, text_document_content
 from promptls.lsp.transport.jsonrpc import GuardedWriter
 from promptls.util.termination import cleanup_on_signal
 
@@ -54,6 +55,14 @@ LIFECYCLE_AND_SYNC: dict[str, Callable[..., Any]] = {
 """Handlers of the life cycle and of synchronization by LSP method."""
 
 
+PAGE_REQUESTS: dict[str, Callable[..., Any]] = {
+    OPEN_PAGE_COMMAND: open_page,
+    PAGE_ACTION_COMMAND: page_action,
+    PAGE_RESULT_COMMAND: page_result,
+}
+"""Handlers of pages by command; each is also a request."""
+
+
 def create_server(sessions: Mapping[str, Session] = {}) -> PromptServer:
     """Create a language server with all handlers registered.
 
@@ -72,7 +81,7 @@ def create_server(sessions: Mapping[str, Session] = {}) -> PromptServer:
         server.command(command)(show_prompt)
     server.feature("promptls/setBudget")(set_budget)
     server.command(SET_BUDGET_COMMAND)(set_budget)
-    for command, handler in ((OPEN_PAGE_COMMAND, open_page), (PAGE_ACTION_COMMAND, page_action)):
+    for command, handler in PAGE_REQUESTS.items():
         server.feature(command.replace(".", "/"))(handler)
         server.command(command)(handler)
     server.feature(lsp.WORKSPACE_TEXT_DOCUMENT_CONTENT)(text_document_content)
