@@ -62,17 +62,20 @@ TABLE and PREDICATE are as for `all-completions'."
       (window-buffer (or (minibuffer-selected-window) (selected-window)))
     (current-buffer)))
 
+(defconst promptls-complete--timeout 0.5
+  "Seconds to wait for candidates; Emacs does not respond in this time.")
+
 (defun promptls-complete--request (connection text index)
   "Request the candidates at INDEX of TEXT from CONNECTION.
-Return nil if the request fails."
-  (with-demoted-errors "promptls: %S"
+Return nil if the request fails or takes longer than typing can wait."
+  (ignore-errors
     (promptls-request "promptls/completeMention"
                       (list :text text
                             :offset (promptls-code-units (substring text 0 index) "utf-16")
                             :context (promptls-context connection)
                             :limit promptls-completion-limit)
                       :connection connection
-                      :timeout 5)))
+                      :timeout promptls-complete--timeout)))
 
 (defun promptls-complete--candidate (item)
   "Return the candidate string for ITEM, with ITEM as a text property."
@@ -125,16 +128,15 @@ the items.  FIRST is the first cache entry, (STRING . ITEMS)."
                     (cycle-sort-function . ,#'identity)))
         (`(boundaries . ,_) nil)
         (_
-         (let ((items
-                (cdr (or (assoc string cache)
-                         (car (push
-                               (cons string
-                                     (plist-get
-                                      (promptls-complete--request
-                                       connection (concat before string after)
-                                       (+ (length before) (length string)))
-                                      :items))
-                               cache))))))
+         (let* ((cached (assoc string cache))
+                (result (unless cached
+                          (promptls-complete--request
+                           connection (concat before string after)
+                           (+ (length before) (length string)))))
+                (items (if cached (cdr cached) (plist-get result :items))))
+           ;; A failed request is sent again next time.
+           (when result
+             (push (cons string items) cache))
            (let ((candidates (seq-filter (or predicate #'always)
                                          (mapcar #'promptls-complete--candidate items))))
              (pcase action

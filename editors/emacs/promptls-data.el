@@ -82,24 +82,6 @@
   (string-prefix-p (file-name-as-directory (expand-file-name folder))
                    (file-name-as-directory (expand-file-name file))))
 
-(defun promptls-format-location (item)
-  "Return \"path:first-last\" of ITEM, a property list with :path or :uri.
-Without :path, the path is relative to `default-directory' if possible."
-  (let ((path (or (plist-get item :path)
-                  (when-let ((file (promptls-uri-to-file (plist-get item :uri))))
-                    (if (promptls-file-in-folder-p file default-directory)
-                        (file-relative-name file)
-                      file))
-                  (plist-get item :uri)
-                  ""))
-        (range (plist-get item :range)))
-    (if (null range)
-        path
-      (pcase-let ((`(,first . ,last) (promptls-range-lines range)))
-        (if (= first last)
-            (format "%s:%d" path first)
-          (format "%s:%d-%d" path first last))))))
-
 (defun promptls-code-units (text encoding)
   "Return the length of TEXT in code units of ENCODING.
 ENCODING is \"utf-8\", \"utf-16\" or \"utf-32\"."

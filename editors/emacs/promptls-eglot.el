@@ -18,6 +18,7 @@
 (require 'promptls-server)
 (require 'promptls-context)
 (require 'promptls-lens)
+(require 'promptls-page)
 (eval-when-compile (require 'eglot nil t))
 
 (declare-function eglot "ext:eglot" (&rest args))
@@ -61,11 +62,13 @@
   (promptls-initialization-options))
 
 (cl-defmethod eglot-client-capabilities ((_server promptls-eglot-server))
-  "Add the experimental capabilities of promptls and disable file watchers.
+  "Add the capabilities of promptls and disable file watchers.
 The server detects file changes itself."
   (let* ((all (copy-sequence (cl-call-next-method)))
          (workspace (copy-sequence (plist-get all :workspace))))
     (setq workspace (plist-put workspace :didChangeWatchedFiles
+                               '(:dynamicRegistration :json-false)))
+    (setq workspace (plist-put workspace :textDocumentContent
                                '(:dynamicRegistration :json-false)))
     (setq all (plist-put all :workspace workspace))
     (plist-put all :experimental
@@ -89,6 +92,12 @@ The server detects file changes itself."
   ((server promptls-eglot-server) (_method (eql promptls/clientContext)) &key kinds)
   "Return the client context of KINDS for SERVER."
   (promptls-client-context server (append kinds nil)))
+
+(cl-defmethod eglot-handle-request
+  ((server promptls-eglot-server) (_method (eql workspace/textDocumentContent/refresh)) &key uri)
+  "Read the page URI of SERVER again."
+  (promptls-page-refresh server uri)
+  nil)
 
 (defun promptls-eglot--complete (params process)
   "Return the result of promptls/complete with PARAMS.

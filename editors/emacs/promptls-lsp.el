@@ -17,6 +17,7 @@
 (require 'promptls-server)
 (require 'promptls-context)
 (require 'promptls-lens)
+(require 'promptls-page)
 
 (declare-function lsp "ext:lsp-mode" (&optional arg))
 (declare-function lsp--flush-delayed-changes "ext:lsp-mode" ())
@@ -93,6 +94,18 @@ The getter returns nil if the server was started with the same value."
   (let ((action (promptls-normalize-json action)))
     (promptls-run-command (plist-get action :command) (plist-get action :arguments))))
 
+;; lsp-mode appends the capabilities of a client to its own, so that they cannot
+;; change its workspace capabilities.
+(defun promptls-lsp--declare-pages (capabilities)
+  "Add the capability textDocumentContent to CAPABILITIES if they are of promptls."
+  (if (alist-get 'promptls (alist-get 'experimental capabilities))
+      (cons `(workspace (textDocumentContent . ((dynamicRegistration . :json-false)))
+                        ,@(alist-get 'workspace capabilities))
+            (assq-delete-all 'workspace (copy-sequence capabilities)))
+    capabilities))
+
+(advice-add 'lsp--client-capabilities :filter-return #'promptls-lsp--declare-pages)
+
 (defun promptls-lsp-register ()
   "Register the server with lsp-mode."
   (add-to-list 'lsp-language-id-configuration '(promptls-mode . "promptls"))
@@ -125,7 +138,12 @@ The getter returns nil if the server was started with the same value."
                        "promptls/clientContext"
                        (lambda (workspace params)
                          (promptls-client-context
-                          workspace (plist-get (promptls-normalize-json params) :kinds))))
+                          workspace (plist-get (promptls-normalize-json params) :kinds)))
+                       "workspace/textDocumentContent/refresh"
+                       (lambda (workspace params)
+                         (promptls-page-refresh
+                          workspace (plist-get (promptls-normalize-json params) :uri))
+                         nil))
     ;; lsp-mode cannot send an error later; the server reports an empty answer.
     :async-request-handlers (promptls-lsp--hash-table
                              "promptls/complete"

@@ -26,6 +26,7 @@
     ("e" "Explain" promptls-explain)
     ("g" "Knowledge graph" promptls-graph)
     ("m" "Memory" promptls-memory)
+    ("k" "Mention kinds" promptls-mention-kinds)
     ("i" "Explain ignored file" promptls-explain-ignore)]
    ["Server"
     ("t" "Status" promptls-status)

@@ -385,6 +385,15 @@ The user sets `promptls-language-model-use' to \"editor\"; a project cannot."
   "Return the last reported status of CONNECTION, or nil."
   (gethash connection promptls--last-statuses))
 
+(defun promptls-when-indexed (connection function)
+  "Call FUNCTION once when the index of CONNECTION is complete."
+  (letrec ((check (lambda (of status)
+                    (when (and (eq of connection) (<= 1 (or (plist-get status :complete) 0)))
+                      (remove-hook 'promptls-status-functions check)
+                      (funcall function)))))
+    (add-hook 'promptls-status-functions check)
+    (funcall check connection (promptls-last-status connection))))
+
 (defun promptls-status-summary (status)
   "Return a one- or two-word summary of STATUS, a result of promptls/status."
   (let ((complete (or (plist-get status :complete) 0))

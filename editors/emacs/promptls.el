@@ -27,8 +27,8 @@
 (require 'promptls-sync)
 (require 'promptls-complete)
 (require 'promptls-lens)
-(require 'promptls-preview)
-(require 'promptls-pages)
+(require 'promptls-page)
+(require 'promptls-commands)
 
 (declare-function eglot-code-actions "ext:eglot" (beg &optional end kind interactive))
 (declare-function lsp-execute-code-action "ext:lsp-mode" (action))
@@ -191,33 +191,46 @@ WHOLE is non-nil if MESSAGE is the whole buffer."
       (cons (buffer-substring-no-properties (point-min) (point-max)) t))))
 
 ;;;###autoload
-(defun promptls-build (&optional then)
+(defun promptls-build (&optional build)
   "Build the prompt of the region or the buffer and show it.
 In a code buffer, read the question in the minibuffer instead.
-If THEN is non-nil, call it with the result instead of showing it."
+If BUILD is non-nil, call it instead of `promptls-page-build'."
   (interactive)
   (promptls-complete-dismiss)
   (if (derived-mode-p 'prog-mode)
-      (promptls-ask (promptls--read-question) then)
+      (promptls-ask (promptls--read-question) build)
     (pcase-let ((`(,message . ,whole) (promptls--current-message)))
       (when (string-blank-p message)
         (user-error "No question in this buffer; write one, with @-mentions"))
       (let ((connection (promptls-connect)))
-        (promptls-preview-build (promptls-build-params message connection) connection
-                                (and whole (current-buffer))
-                                then)))))
+        (funcall (or build #'promptls-page-build)
+                 (promptls-build-params message connection) connection whole)))))
 
 (defun promptls-copy ()
   "Build the prompt of the region or the buffer and copy it.
 In a code buffer, read the question in the minibuffer instead."
   (interactive)
-  (promptls-build
+  (promptls-build #'promptls--copy-build))
+
+(defun promptls--copy-build (params connection &optional _whole)
+  "Build a prompt from PARAMS by CONNECTION and copy it.
+Ask first if it was built from an incomplete index."
+  (promptls-page-request
+   connection "promptls/buildPrompt" params
    (lambda (result)
-     (kill-new (promptls-prompt-text result))
-     (let ((missing (promptls-missing-mentions result)))
-       (message "Prompt copied: %s tokens%s"
-                (promptls-format-number (promptls-get result :tokens :used))
-                (if missing (concat ". " missing) ""))))))
+     (if (<= 1 (or (promptls-get result :index :complete) 1))
+         (promptls-copy-result result)
+       ;; Later, because a process filter must not wait for the user.
+       (run-at-time 0 nil #'promptls--copy-or-wait result params connection)))))
+
+(defun promptls--copy-or-wait (result params connection)
+  "Copy the prompt of RESULT now, or build PARAMS by CONNECTION again later.
+Ask the user, because RESULT was built from an incomplete index."
+  (if (eq ?c (car (read-multiple-choice "The index is incomplete:"
+                                        '((?c "Copy now") (?w "Wait")))))
+      (promptls-copy-result result)
+    (message "The prompt is copied when the index is complete")
+    (promptls-when-indexed connection (lambda () (promptls--copy-build params connection)))))
 
 (defun promptls-open-document (uri)
   "Build and show the prompt of the document URI; called by code lenses."
@@ -267,16 +280,17 @@ Insert INITIAL into the minibuffer first."
   (promptls-read-message (if (use-region-p) "Ask about the selection: " "Ask: ")))
 
 ;;;###autoload
-(defun promptls-ask (message &optional then)
+(defun promptls-ask (message &optional build)
   "Build the prompt for MESSAGE, read in the minibuffer, and show it.
-If THEN is non-nil, call it with the result instead of showing it.
+If BUILD is non-nil, call it instead of `promptls-page-build'.
 The active region is included.  Type \"@\" to list mentions,
 \\<promptls-message-map>\\[completion-at-point] completes one."
   (interactive (list (promptls--read-question)))
   (when (string-blank-p message)
     (user-error "No question given; type one, with @-mentions"))
   (let ((connection (promptls-connect)))
-    (promptls-preview-build (promptls-build-params message connection) connection nil then)))
+    (funcall (or build #'promptls-page-build)
+             (promptls-build-params message connection) connection)))
 
 ;;;; The server
 

@@ -262,8 +262,8 @@ def typed(report: Report, client: str, pictures: bool) -> None:
 
         def build_prompt() -> None:
             screen.type("\x03\x03")
-            screen.wait(r"In the prompt \(\d+\)")
-            screen.wait(r"included +@shop/cart\.py")
+            screen.wait(r"## In the prompt: \d+")
+            screen.wait(r"✓ @shop/cart\.py")
             session.screenshot("preview")
 
         def show_diagnostic() -> None:
@@ -288,7 +288,7 @@ def typed(report: Report, client: str, pictures: bool) -> None:
             session.switch("price.prompt.md")
             session.write("What is the limit? @shop/cart.py")
             screen.type("\x03\x03")
-            screen.wait(r"included +@shop/cart\.py")
+            screen.wait(r"✓ @shop/cart\.py")
             screen.type("\x18o\x13UNSAVED_LIM")
             screen.wait("UNSAVED_LIMIT = 4711")
             screen.type("\r\x18o\x181")
@@ -301,7 +301,7 @@ def typed(report: Report, client: str, pictures: bool) -> None:
             screen.type("what is @shop/mon\t")
             screen.wait(r"what is @shop/money\.py")
             screen.type("\r")
-            screen.wait(r"included +@shop/money\.py")
+            screen.wait(r"✓ @shop/money\.py")
             screen.wait(r"full +selection +shop/cart\.py")
             screen.type("\x181")
 
@@ -332,7 +332,7 @@ def typed(report: Report, client: str, pictures: bool) -> None:
             session.write("What is this? @shop/stock.py")
             screen.wait(r"promptls\[ready\]", 60)
             screen.type("\x03\x03")
-            screen.wait(r"included +@shop/stock\.py")
+            screen.wait(r"✓ @shop/stock\.py")
             screen.type("\x181")
 
         def kill_server() -> None:
@@ -343,7 +343,7 @@ def typed(report: Report, client: str, pictures: bool) -> None:
                 screen.type("y")
             session.write("And this? @http.ts and @shop/cart.py")
             screen.type("\x03\x03")
-            screen.wait(r"included +@http\.ts", 60)
+            screen.wait(r"✓ @http\.ts", 60)
             wait_for_new_server(before)
             screen.type("\x18o\x13UNSAVED_LIM")
             screen.wait("UNSAVED_LIMIT = 4711")

@@ -60,6 +60,37 @@
     (when (get-buffer "*promptls prompt*")
       (with-current-buffer "*promptls prompt*" (buffer-string)))))
 
+(defun e2e-write-and-build (text)
+  "Build the prompt of TEXT and switch to its page."
+  (with-current-buffer e2e-prompt
+    (e2e-write text)
+    (e2e-build))
+  (switch-to-buffer "*promptls prompt*"))
+
+(defun e2e-page (name open)
+  "Call OPEN and return the text of the page in the buffer NAME."
+  (when (get-buffer name)
+    (kill-buffer name))
+  (save-window-excursion
+    (funcall open)
+    (wait-for (lambda () (get-buffer name)))
+    (with-current-buffer name
+      (buffer-string))))
+
+(defun e2e-go-to (text)
+  "Go to the line with TEXT in the page of the current buffer."
+  (goto-char (point-min))
+  (search-forward text)
+  (beginning-of-line))
+
+(defun e2e-section (title)
+  "Return the text of the section TITLE in the page of the current buffer."
+  (save-excursion
+    (goto-char (point-min))
+    (if (search-forward (concat "\n## " title) nil t)
+        (buffer-substring (point) (or (search-forward "\n## " nil t) (point-max)))
+      "")))
+
 (defun e2e-request-at-point (method)
   "Send the standard LSP request METHOD for point and return the result."
   (promptls-request method
@@ -172,6 +203,27 @@
   (flymake-start)
   (length (e2e-diagnostics)))
 
+;; The server is stopped, so that it cannot answer.
+(check-that "completion returns nothing if the server is slow, and works again later"
+  (e2e-write "Why is the price wrong? @shop/ca")
+  (goto-char (point-max))
+  (pcase-let* ((`(,_ ,_ ,table . ,_) (promptls-completion-at-point))
+               (messages (lambda () (with-current-buffer (messages-buffer) (buffer-string))))
+               (before (funcall messages))
+               (start (float-time))
+               (slow nil))
+    (signal-process (e2e-pid) 'SIGSTOP)
+    (unwind-protect
+        (setq slow (list (promptls-completion-at-point) (all-completions "@shop/sto" table)
+                         (- (float-time) start)))
+      (signal-process (e2e-pid) 'SIGCONT))
+    (and (equal '(nil nil) (seq-take slow 2))
+         ;; Two requests of at most 0.5 s each.
+         (< (nth 2 slow) 1.5)
+         (equal before (funcall messages))
+         (wait-for (lambda () (promptls-completion-at-point)))
+         (wait-for (lambda () (all-completions "@shop/sto" table))))))
+
 (flymake-mode 1)
 (e2e-write "Is @#Monney right? ")
 (goto-char (point-max))
@@ -218,36 +270,94 @@
 (let ((preview (e2e-build)))
   (check-that "build shows the prompt" (string-match-p "def apply_discount" preview))
   (check-that "build shows tokens and included items"
-    (and (string-match-p "[0-9,]+ of [0-9,]+ tokens" preview)
-         (string-match-p "In the prompt" preview)
-         (string-match-p "included +@shop/cart.py" preview))))
+    (and (string-match-p "\\`# Prompt: [0-9,]+ of [0-9,]+ tokens" preview)
+         (string-match-p "^## In the prompt" preview)
+         (string-match-p "✓ @shop/cart.py" preview))))
 
-(with-current-buffer "*promptls prompt*"
-  (check-that "a button visits its location"
-    (save-window-excursion
-      (goto-char (point-min))
-      (search-forward "In the prompt")
-      (forward-button 1)
-      (push-button)
-      (equal "cart.py" (file-name-nondirectory (or buffer-file-name "")))))
+(switch-to-buffer "*promptls prompt*")
+(check-that "a button of a place visits it"
+  (save-window-excursion
+    (e2e-go-to "@shop/cart.py")
+    (forward-button 1)
+    (push-button)
+    (equal "cart.py" (file-name-nondirectory (or buffer-file-name "")))))
+(check-that "RET visits the place of a line"
+  (save-window-excursion
+    (e2e-go-to "[pin] [drop]")
+    (call-interactively (key-binding "\r"))
+    (and buffer-file-name (file-in-directory-p buffer-file-name (workspace)))))
+(check-that "RET on a line without a place is an error"
+  (goto-char (point-min))
+  (equal "No place on this line" (cadr (should-error (promptls-page-visit) :type 'user-error))))
+(check-that "TAB folds and unfolds a section"
+  (e2e-go-to "## In the prompt")
+  (promptls-page-fold)
+  (let ((item (save-excursion (search-forward "[pin]"))))
+    (and (invisible-p item)
+         (progn (promptls-page-fold)
+                (not (invisible-p item))))))
+(check-that "TAB folds quoted code"
+  (e2e-go-to "def apply_discount")
+  (let ((code (point)))
+    (re-search-backward "^`\\{3,\\}")
+    (promptls-page-fold)
+    (prog1 (invisible-p code)
+      (promptls-page-fold))))
+(check-that "x drops the item on a line, and the button restores it"
+  (e2e-write-and-build "How is a discount applied to the price of the cart?")
+  (e2e-go-to "[pin] [drop]")
+  (let ((line (line-number-at-pos))
+        (place (save-excursion (re-search-forward "[^ ]+\\.[a-z]+:[0-9]+") (match-string 0))))
+    (call-interactively (key-binding "x"))
+    (and (wait-for (lambda () (string-search place (e2e-section "Dropped"))))
+         (not (string-search place (e2e-section "In the prompt")))
+         (= line (line-number-at-pos))
+         (progn (e2e-go-to "[restore]")
+                (search-forward "[restore")
+                (push-button)
+                (wait-for (lambda () (string-empty-p (e2e-section "Dropped")))))
+         (string-search place (e2e-section "In the prompt")))))
+(check-that "i pins the item on a line"
+  (e2e-go-to "[pin] [drop]")
+  (call-interactively (key-binding "i"))
+  (and (wait-for (lambda () (string-search "[unpin]" (buffer-string))))
+       (string-search "pinned" (e2e-section "In the prompt"))))
+(check-that "an action without an item is reported"
+  (goto-char (point-min))
+  (promptls-preview-drop)
+  (wait-for (lambda ()
+              (with-current-buffer "*Messages*"
+                (string-search "Nothing to drop on this line" (buffer-string))))))
+(check-that "b rebuilds with another budget"
+  (promptls-preview-set-budget 400)
+  (wait-for (lambda () (string-match-p "of 400 tokens" (buffer-string)))))
+(check-that "a adds an item that was left out"
+  (e2e-go-to "[add]")
+  (re-search-forward "[^ ]+\\.[a-z]+:[0-9]+")
+  (let ((place (match-string 0)))
+    (call-interactively (key-binding "a"))
+    (wait-for (lambda () (string-search place (e2e-section "In the prompt"))))))
+(check-that "w copies the current prompt"
   (promptls-preview-copy)
-  (check-that "w copies the prompt" (string-match-p "\\`Answer the question" (current-kill 0)))
-  (check-that "o opens the prompt"
-    (save-window-excursion
-      (promptls-preview-open)
-      (prog1 (string-match-p "\\`Answer the question" (buffer-string))
-        (kill-buffer))))
-  (let ((before (buffer-string)))
-    (with-current-buffer e2e-prompt
-      (e2e-write "What is rounded? @shop/money.py"))
-    (promptls-preview-rebuild)
-    (check-that "g rebuilds from the current text of the document"
-      (wait-for (lambda ()
-                  (and (not (equal before (buffer-string)))
-                       (string-match-p "included +@shop/money.py" (buffer-string))))))
-    (promptls-preview-set-budget 400)
-    (check-that "b rebuilds with another budget"
-      (wait-for (lambda () (string-match-p "of 400 tokens" (buffer-string)))))))
+  (string-search (current-kill 0) (buffer-string)))
+(check-that "o opens the prompt"
+  (save-window-excursion
+    (promptls-preview-open)
+    (prog1 (string-match-p "\\`Answer the question" (buffer-string))
+      (kill-buffer))))
+(check-that "g rebuilds from the current text of the document"
+  (with-current-buffer e2e-prompt
+    (e2e-write "What is rounded? @shop/money.py"))
+  (call-interactively (key-binding "g"))
+  (wait-for (lambda () (string-match-p "[✓◐] @shop/money.py" (buffer-string)))))
+(check-that "two windows keep their lines when the page is read again"
+  (let ((other (split-window)))
+    (set-window-point other (save-excursion (e2e-go-to "## Text") (point)))
+    (goto-char (point-min))
+    (promptls-page-fill (buffer-string))
+    (prog1 (and (= 1 (line-number-at-pos (window-point)))
+                (save-excursion (goto-char (window-point other)) (looking-at "## Text")))
+      (delete-window other))))
 
 (set-buffer e2e-prompt)
 (e2e-write "one @shop/money.py\n\ntwo @shop/stock.py")
@@ -257,8 +367,8 @@
     (push-mark (line-end-position) t t)
     (let ((preview (e2e-build)))
       (deactivate-mark)
-      (and (string-match-p "included +@shop/money.py" preview)
-           (not (string-match-p "included +@shop/stock.py" preview))))))
+      (and (string-match-p "✓ @shop/money.py" preview)
+           (not (string-match-p "✓ @shop/stock.py" preview))))))
 (check-that "building an empty document is an error"
   (e2e-write " \n")
   (string-match-p "No question" (cadr (should-error (promptls-build) :type 'user-error))))
@@ -518,26 +628,33 @@
     (next-error 1 t)
     (member (file-name-nondirectory (or (buffer-file-name (window-buffer)) ""))
             '("cart.py" "orders.md" "test_cart.py"))))
-(check-that "explain shows a definition with buttons for locations"
+(check-that "explain shows a definition with buttons for places"
   (save-window-excursion
-    (with-current-buffer (promptls-explain "apply_discount")
-      (and (string-match-p "apply_discount" (buffer-string))
-           (progn (goto-char (point-min)) (forward-button 1))))))
+    (and (string-match-p "apply_discount"
+                         (e2e-page "*promptls explanation*"
+                                   (lambda () (promptls-explain "apply_discount"))))
+         (with-current-buffer "*promptls explanation*"
+           (goto-char (point-min))
+           (forward-button 1)
+           (push-button))
+         (file-in-directory-p buffer-file-name (workspace)))))
 (check-that "explain uses the definition at point"
-  (save-window-excursion
-    (e2e-open "shop/cart.py")
-    (goto-char (point-min))
-    (search-forward "def apply_disc")
-    (with-current-buffer (promptls-explain nil)
-      (string-match-p "# apply_discount" (buffer-string)))))
+  (string-match-p "# apply_discount"
+                  (e2e-page "*promptls explanation*"
+                            (lambda ()
+                              (e2e-open "shop/cart.py")
+                              (goto-char (point-min))
+                              (search-forward "def apply_disc")
+                              (promptls-explain nil)))))
 (check-that "graph shows the components for a query"
-  (save-window-excursion
-    (with-current-buffer (promptls-graph "discount of the cart")
-      (string-match-p "Code Components" (buffer-string)))))
+  (string-match-p "Code Components"
+                  (e2e-page "*promptls graph*" (lambda () (promptls-graph "discount of the cart")))))
 (check-that "graph shows call paths"
-  (save-window-excursion
-    (with-current-buffer (promptls-graph nil "Cart.total" "rounded")
-      (string-match-p "apply_discount" (buffer-string)))))
+  (string-match-p "apply_discount"
+                  (e2e-page "*promptls graph*"
+                            (lambda () (promptls-graph nil "Cart.total" "rounded")))))
+(check-that "the kinds of mentions are shown"
+  (string-match-p "^## file" (e2e-page "*promptls mentions*" #'promptls-mention-kinds)))
 (check-that "memory entries are added, edited and removed"
   (save-window-excursion
     (with-current-buffer (promptls-memory)
@@ -563,10 +680,13 @@
     (wait-for (lambda () (get-buffer "*promptls prompt*")))
     (with-current-buffer "*promptls prompt*"
       (string-match-p "wrong or risky\\|[Rr]eview" (buffer-string)))))
-(check-that "status shows the index and the connection"
+(check-that "status shows the index and the connection, also when it is read again"
   (save-window-excursion
-    (with-current-buffer (promptls-status)
-      (and (string-match-p "# ready\\|# indexing" (buffer-string))
+    (e2e-page "*promptls status*" #'promptls-status)
+    (with-current-buffer "*promptls status*"
+      (promptls-page-rebuild)
+      (and (wait-for (lambda () (null promptls-page--pending-request)))
+           (string-match-p "# promptls: ready\\|# promptls: indexing" (buffer-string))
            (string-match-p (if (eq e2e-client 'eglot) "by Eglot" "by lsp-mode") (buffer-string))
            (string-match-p "from the option promptls-command" (buffer-string))))))
 (check-that "doctor shows the report of the program"

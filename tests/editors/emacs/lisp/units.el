@@ -47,10 +47,6 @@
 (defun rendered (method result)
   "Return RESULT, a result of METHOD, as displayed by the package."
   (pcase method
-    ("promptls/buildPrompt" (inserted-text #'promptls-preview-insert result))
-    ("promptls/resolveMentions"
-     (inserted-text
-      (lambda () (mapc #'promptls-preview--insert-mention (plist-get result :mentions)))))
     ("promptls/completeMention"
      (mapconcat (lambda (item)
                   (let ((candidate (promptls-complete--candidate item)))
@@ -58,9 +54,6 @@
                 (plist-get result :items) "\n"))
     ("promptls/search"
      (inserted-text #'promptls-search-insert "pings" (plist-get result :hits) "/workspace/"))
-    ((or "promptls/graph" "promptls/explain")
-     (inserted-text #'promptls-page-insert (plist-get result :markdown) result))
-    ("promptls/status" (promptls-status-text result))
     ("promptls/memory"
      (mapconcat (lambda (row) (mapconcat #'identity (cadr row) " "))
                 (promptls-memory-rows (plist-get result :entries)) "\n"))
@@ -81,55 +74,10 @@
                           (not (string-empty-p text))))))))
      t)))
 
-(ert-deftest preview-shows-tokens-items-and-prompt ()
-  (let* ((result (plist-get (golden "buildPrompt") :result))
-         (tokens (plist-get result :tokens))
-         (text (rendered "promptls/buildPrompt" result)))
-    (should-contain
-     text
-     (format "%d of %d tokens" (plist-get tokens :used) (plist-get tokens :budget))
-     "(chars4, estimate)"
-     (format "context %d" (promptls-get tokens :sections :context))
-     (format "free %d" (- (plist-get tokens :budget) (plist-get tokens :used)))
-     (format "In the prompt (%d)" (length (plist-get result :items)))
-     "src/pinger.py:1-19" "Connection.close" "[P2]"
-     (format "Omitted (%d)" (length (plist-get result :omitted)))
-     (plist-get (car (plist-get result :omitted)) :reason)
-     "# Question")))
-
-(ert-deftest preview-shows-roles-of-messages ()
+(ert-deftest prompts-of-messages-have-roles ()
   (should-contain
-   (rendered "promptls/buildPrompt" (plist-get (golden "buildPrompt-selection") :result))
+   (promptls-prompt-text (plist-get (golden "buildPrompt-selection") :result))
    "[system]\nAnswer the question" "[user]\n# Context"))
-
-(ert-deftest preview-buttons-have-locations ()
-  (with-temp-buffer
-    (promptls-preview-insert (plist-get (golden "buildPrompt") :result))
-    (goto-char (point-min))
-    (search-forward "In the prompt")
-    (let ((button (forward-button 1)))
-      (should (equal "file:///workspace/src/pinger.py" (button-get button 'promptls-uri)))
-      (should (= 0 (promptls-get (button-get button 'promptls-range) :start :line))))))
-
-(ert-deftest preview-shows-outcomes-of-mentions ()
-  (should-contain
-   (rendered "promptls/resolveMentions" (plist-get (golden "resolveMentions") :result))
-   "included   @src/pinger.py:15-21  77 tokens"
-   "unresolved @#Pingr" "Did you mean @#Pinger?"
-   "refused    @dist/bundle.js" "ignored by the rule \"dist/\""))
-
-(ert-deftest prompt-of-incomplete-index-is-built-again ()
-  (let ((rebuilt 0))
-    (cl-letf (((symbol-function 'promptls-preview-rebuild) (lambda () (cl-incf rebuilt)))
-              ((symbol-function 'promptls-connection-roots) (lambda (connection) (list connection))))
-      (with-current-buffer (promptls-preview-buffer)
-        (promptls-preview-mode)
-        (setq promptls-preview--folder "/shop"
-              promptls-preview--result '(:index (:complete 0.5))))
-      (dolist (change '(("/shop" 0.9) ("/other" 1) ("/shop" 1) ("/shop" 1)))
-        (promptls-record-status (car change) (list :complete (cadr change))))
-      (kill-buffer (promptls-preview-buffer)))
-    (should (= rebuilt 1))))
 
 (ert-deftest header-line-fits-the-window ()
   (let ((lenses '((:command (:title "1,128 of 8,000 tokens, 3 mentions"))
@@ -166,22 +114,72 @@
                    (let ((default-directory "/workspace/"))
                      (car (promptls--compilation-locations)))))))
 
-(ert-deftest pages-have-buttons-for-locations ()
-  (let ((result (plist-get (golden "explain") :result)))
-    (with-temp-buffer
-      (promptls-page-insert (plist-get result :markdown) result)
-      (goto-char (point-min))
-      (should (forward-button 1))
-      (should (equal "src/pinger.py:6-19"
-                     (buffer-substring (button-start (button-at (point)))
-                                       (button-end (button-at (point)))))))))
+(defmacro with-index (complete &rest body)
+  "Run BODY, where `copied' is a list of copied prompts of an index of COMPLETE.
+`answer' is the answer to the question whether to copy."
+  (declare (indent 1))
+  `(let ((copied nil) (complete ,complete) (answer ?w)
+         (params '(:message "why?")))
+     (cl-letf (((symbol-function 'promptls-page-request)
+                (lambda (_connection _method _params done)
+                  (funcall done (list :prompt (format "%s" complete) :index (list :complete complete)))))
+               ((symbol-function 'read-multiple-choice) (lambda (&rest _) (list answer)))
+               ((symbol-function 'kill-new) (lambda (text) (push text copied))))
+       ,@body)))
 
-(ert-deftest status-text-and-summary ()
-  (let ((status (plist-get (golden "status") :result)))
-    (should (equal "ready" (promptls-status-summary status)))
-    (should-contain (promptls-status-text status)
-                    "# ready" "4 files, 7 symbols, 9 chunks, 9 vectors"
-                    "4 files indexed." "bundled"))
+(ert-deftest prompt-of-incomplete-index-is-copied-when-it-is-complete ()
+  (with-index 0.5
+    (promptls--copy-build params 'shop)
+    (wait-for (lambda () promptls-status-functions) 5)
+    (promptls-record-status 'other '(:complete 1))
+    (promptls-record-status 'shop '(:complete 0.9))
+    (should-not copied)
+    (setq complete 1)
+    (promptls-record-status 'shop '(:complete 1))
+    (promptls-record-status 'shop '(:complete 1))
+    (should (equal copied '("1")))))
+
+(ert-deftest prompt-of-incomplete-index-is-copied-at-once-if-the-user-wants ()
+  (with-index 0.5
+    (setq answer ?c)
+    (promptls--copy-build params 'shop)
+    (wait-for (lambda () copied) 5)
+    (should (equal copied '("0.5")))
+    (should-not promptls-status-functions)))
+
+(ert-deftest points-of-positions-in-all-encodings ()
+  (with-temp-buffer
+    (insert "one\n😀 two\n")
+    (pcase-dolist (`(,encoding . ,character) '(("utf-8" . 5) ("utf-16" . 3) ("utf-32" . 2)))
+      (should (= 7 (promptls-page--point (list :line 1 :character character) encoding))))
+    (should (= 10 (promptls-page--point '(:line 1 :character 99) "utf-16")))))
+
+(ert-deftest filled-page-keeps-line-and-fold ()
+  (with-temp-buffer
+    (promptls-page-mode)
+    (promptls-page-fill "# One\n\n- a\n- b\n" nil 0)
+    (let ((fold (make-overlay 6 (point-max))))
+      (forward-line 3)
+      (promptls-page-fill "# One\n\n- a\n- c\n- d\n")
+      (should (looking-at "- c"))
+      (should (= 6 (overlay-start fold)))
+      (promptls-page-fill "# One\n" nil 9)
+      (should (eobp)))))
+
+(ert-deftest capability-of-pages-is-declared-to-promptls-only ()
+  (skip-unless (require 'lsp-mode nil t))
+  (require 'promptls-lsp)
+  (let ((declared (lambda (custom)
+                    (alist-get 'textDocumentContent
+                               (alist-get 'workspace (lsp--client-capabilities custom))))))
+    (should (funcall declared '((experimental . ((promptls . ((clientContext . t))))))))
+    (should-not (funcall declared nil))
+    (should (= 1 (cl-count 'workspace (lsp--client-capabilities
+                                       '((experimental . ((promptls . ((clientContext . t)))))))
+                           :key #'car)))))
+
+(ert-deftest status-summary ()
+  (should (equal "ready" (promptls-status-summary (plist-get (golden "status") :result))))
   (should (equal "indexing 75%"
                  (promptls-status-summary
                   '(:state "indexing" :complete 0.759 :roots ((:files 8 :pending 2))))))
@@ -239,11 +237,6 @@
   (should (equal "999" (promptls-format-number 999)))
   (should (equal "7,812" (promptls-format-number 7812)))
   (should (equal "1,234,567" (promptls-format-number 1234567))))
-
-(ert-deftest token-bar-fits-its-width ()
-  (let ((segments (promptls-preview--bar-segments '(:a 500 :b 1 :c 0 :d 499) 1000)))
-    (should (equal '(30 1 0 30) (mapcar (lambda (segment) (nth 3 segment)) segments))))
-  (should (promptls-preview--bar-segments '(:a 5) 0)))
 
 ;;;; Settings
 

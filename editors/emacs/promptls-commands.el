@@ -1,4 +1,4 @@
-;;; promptls-pages.el --- Search, explanations, graph, memory, status  -*- lexical-binding: t; -*-
+;;; promptls-commands.el --- Search, explanations, graph, memory, status  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: Apache-2.0
 
@@ -15,7 +15,7 @@
 (require 'promptls-data)
 (require 'promptls-server)
 (require 'promptls-context)
-(require 'promptls-preview)
+(require 'promptls-page)
 
 (declare-function promptls-read-message "promptls" (prompt &optional initial))
 
@@ -73,76 +73,7 @@ Visit the results with `next-error'."
       (setq next-error-last-buffer buffer))
     (display-buffer buffer)))
 
-;;;; Pages of Markdown
-
-(defvar promptls-page-font-lock
-  '(("^#+ .*$" . 'promptls-heading)
-    ("`[^`\n]+`" . 'font-lock-constant-face)
-    ("^- " . 'shadow))
-  "Font-lock keywords of `promptls-page-mode'.")
-
-(defconst promptls-page-location-regexp
-  "\\([^][(),`\"[:space:]]+\\):\\([0-9]+\\)\\(?:-\\([0-9]+\\)\\)?"
-  "Regexp that matches a location in a file: \"path:first-last\".")
-
-(defvar promptls-page-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map "n" #'forward-button)
-    (define-key map "p" #'backward-button)
-    (define-key map "\t" #'forward-button)
-    (define-key map [backtab] #'backward-button)
-    map)
-  "Keymap of `promptls-page-mode'.")
-
-(define-derived-mode promptls-page-mode special-mode "Prompt-Page"
-  "Major mode for explanations, graphs and reports.
-\\{promptls-page-mode-map}"
-  :group 'promptls
-  (setq-local font-lock-defaults '(promptls-page-font-lock t))
-  (visual-line-mode 1))
-
-(defun promptls--path-uris (value)
-  "Return an alist of all paths and URIs in VALUE, a normalized result."
-  (let (pairs)
-    (cl-labels ((walk (inner)
-                  (when (consp inner)
-                    (if (keywordp (car inner))
-                        (progn
-                          (when (and (stringp (plist-get inner :path))
-                                     (stringp (plist-get inner :uri)))
-                            (push (cons (plist-get inner :path) (plist-get inner :uri)) pairs))
-                          (cl-loop for (_ part) on inner by #'cddr do (walk part)))
-                      (mapc #'walk inner)))))
-      (walk value))
-    (delete-dups pairs)))
-
-(defun promptls-page-insert (text result)
-  "Insert TEXT, Markdown, with a button for each location of RESULT in it."
-  (let ((start (point))
-        (uris (promptls--path-uris result)))
-    (insert text)
-    (unless (bolp) (insert "\n"))
-    (save-excursion
-      (goto-char start)
-      (while (re-search-forward promptls-page-location-regexp nil t)
-        (when-let ((uri (cdr (assoc (match-string 1) uris))))
-          (let ((line (1- (string-to-number (match-string 2)))))
-            (make-text-button (match-beginning 0) (match-end 0)
-                              'follow-link t
-                              'help-echo "RET: show in another window"
-                              'action (lambda (_)
-                                        (promptls-jump uri (list :start (list :line line)))))))))))
-
-(defun promptls-page-show (name text result)
-  "Show TEXT, Markdown for RESULT, in the page NAME and return its buffer."
-  (with-current-buffer (get-buffer-create (format "*promptls %s*" name))
-    (promptls-page-mode)
-    (let ((inhibit-read-only t))
-      (erase-buffer)
-      (promptls-page-insert text result)
-      (goto-char (point-min)))
-    (display-buffer (current-buffer))
-    (current-buffer)))
+;;;; Pages
 
 ;;;###autoload
 (defun promptls-explain (symbol)
@@ -155,15 +86,12 @@ read the name of the symbol."
                                (null (thing-at-point 'symbol)))
                        (read-string "Explain: " nil nil (thing-at-point 'symbol t)))))
   (let* ((connection (promptls-connect))
-         (result (promptls-request
-                  "promptls/explain"
-                  (if symbol
-                      (list :symbol symbol)
-                    (list :uri (promptls-buffer-uri connection (current-buffer))
-                          :position (promptls-position
-                                     (point) (promptls-connection-encoding connection))))
-                  :connection connection)))
-    (promptls-page-show "explanation" (plist-get result :markdown) result)))
+         (params (if symbol
+                     (list :symbol symbol)
+                   (list :uri (promptls-buffer-uri connection (current-buffer))
+                         :position (promptls-position
+                                    (point) (promptls-connection-encoding connection))))))
+    (promptls-page-open connection "*promptls explanation*" (list :kind "explain" :params params))))
 
 ;;;###autoload
 (defun promptls-graph (query &optional from to)
@@ -174,9 +102,16 @@ With a prefix argument, show the call paths FROM one symbol TO another."
                          (read-string "Calls from: " nil nil (thing-at-point 'symbol t))
                          (read-string "To: "))
                  (list (read-string "Graph of: " nil nil (thing-at-point 'symbol t)))))
-  (let ((result (promptls-request "promptls/graph"
-                                  (if from (list :from from :to to) (list :query query)))))
-    (promptls-page-show "graph" (plist-get result :markdown) result)))
+  (promptls-page-open (promptls-connect) "*promptls graph*"
+                      (list :kind "graph"
+                            :params (if from (list :from from :to to) (list :query query)))))
+
+;;;###autoload
+(defun promptls-mention-kinds ()
+  "Show the kinds of mentions and their syntax."
+  (interactive)
+  (promptls-page-open (promptls-connect) "*promptls mentions*"
+                      (list :kind "mentionKinds" :params (make-hash-table))))
 
 ;;;; Memory
 
@@ -324,48 +259,13 @@ The active region is included, as in `promptls-ask'."
                    (format "%s: " (plist-get recipe :title))
                    (cond ((plist-get context :selection) "@selection ")
                          ((plist-get context :activeDocument) "@active ")))))
-    (promptls-preview-build `(:message ,message
-                              :context ,context
-                              :recipe ,(plist-get recipe :name)
-                              ,@(when arguments (list :arguments arguments)))
-                            connection)))
+    (promptls-page-build `(:message ,message
+                           :context ,context
+                           :recipe ,(plist-get recipe :name)
+                           ,@(when arguments (list :arguments arguments)))
+                         connection)))
 
 ;;;; Status
-
-(defun promptls-status-text (status)
-  "Return STATUS, a result of promptls/status, as Markdown."
-  (let ((roots (plist-get status :roots))
-        (embedder (plist-get status :embedder)))
-    (concat
-     (format "# %s\n\n%s\n" (plist-get status :state) (or (plist-get status :message) ""))
-     (mapconcat
-      (lambda (root)
-        (format "\n## %s\n\n- %s\n- %s files, %s symbols, %s chunks, %s vectors\n%s%s%s"
-                (or (plist-get root :name) "")
-                (or (promptls-uri-to-file (plist-get root :uri)) (plist-get root :uri))
-                (promptls-format-number (plist-get root :files))
-                (promptls-format-number (plist-get root :symbols))
-                (promptls-format-number (plist-get root :chunks))
-                (promptls-format-number (plist-get root :vectors))
-                (if (> (or (plist-get root :pending) 0) 0)
-                    (format "- %s pending\n" (promptls-format-number (plist-get root :pending)))
-                  "")
-                (if (> (or (plist-get root :skipped) 0) 0)
-                    (format "- %s skipped\n" (promptls-format-number (plist-get root :skipped)))
-                  "")
-                (if (string-empty-p (or (plist-get root :lastError) ""))
-                    ""
-                  (format "- last error: %s\n" (plist-get root :lastError)))))
-      roots "")
-     (format (concat "\n## Server\n\n- embedding model: %s%s\n"
-                     "- on disk: %s kB, in memory: %s MB\n- log: %s\n")
-             (or (plist-get embedder :model) "none")
-             (if (string-empty-p (or (plist-get embedder :problem) ""))
-                 ""
-               (format " (%s)" (plist-get embedder :problem)))
-             (promptls-format-number (/ (or (promptls-get status :disk :bytes) 0) 1000))
-             (promptls-format-number (/ (or (plist-get status :memoryBytes) 0) 1000000))
-             (or (plist-get status :log) "see promptls doctor")))))
 
 (defun promptls--client-status-text (connection)
   "Return a Markdown section about Emacs and CONNECTION, which may be nil."
@@ -392,13 +292,9 @@ The active region is included, as in `promptls-ask'."
 (defun promptls-status ()
   "Show the state of the index and of the connection."
   (interactive)
-  (let* ((connection (promptls-connect))
-         (status (promptls-request "promptls/status" nil :connection connection)))
-    (promptls-record-status connection status)
-    (promptls-page-show "status"
-                        (concat (promptls-status-text status)
-                                (promptls--client-status-text connection))
-                        status)))
+  (promptls-page-open (promptls-connect) "*promptls status*"
+                      (list :kind "status" :params (make-hash-table))
+                      nil #'promptls--client-status-text))
 
 ;;;###autoload
 (defun promptls-doctor ()
@@ -407,7 +303,11 @@ The active region is included, as in `promptls-ask'."
   (let* ((connection (ignore-errors (promptls-connection)))
          (command (car (promptls-find-program (ignore-errors (promptls-root)))))
          (report (promptls--client-status-text connection))
-         (buffer (promptls-page-show "doctor" (concat "# Doctor\n" report) nil)))
+         (buffer (get-buffer-create "*promptls doctor*")))
+    (with-current-buffer buffer
+      (promptls-page-mode)
+      (promptls-page-fill (concat "# Doctor\n" report) nil 0))
+    (display-buffer buffer)
     (when command
       (make-process
        :name "promptls doctor"
@@ -426,5 +326,5 @@ The active region is included, as in `promptls-ask'."
                      (goto-char (point-max))
                      (insert "\n## Program\n\n" text))))))))))))
 
-(provide 'promptls-pages)
-;;; promptls-pages.el ends here
+(provide 'promptls-commands)
+;;; promptls-commands.el ends here
