@@ -78,6 +78,13 @@ class Terminal:
             os.write(self.fd, key.encode())
             self.read(0.02)
 
+    def click(self, text: str) -> None:
+        """Wait for a text on the screen and click on its first occurrence."""
+        self.wait(re.escape(text))
+        row, line = next((n, line) for n, line in enumerate(self.screen.display, 1) if text in line)
+        column = line.index(text) + 2
+        self.type("".join(f"\x1b[<0;{column};{row}{change}" for change in "Mm"))
+
     def wait(self, pattern: str, seconds: float = 20) -> re.Match[str]:
         """Wait until the screen matches `pattern`; raise ScreenTimeout after `seconds`."""
         end = time.monotonic() + seconds

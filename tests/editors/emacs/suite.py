@@ -161,6 +161,48 @@ def sending(report: Report) -> None:
         report.add(f"gptel, {client}: the server receives the prompt of the preview", sent, repr(messages[1:])[:600])
 
 
+# ---- the package of a release
+
+
+def release_archive(folder: Path) -> Path:
+    """Write the package file of a release into a folder and return its path."""
+    sys.path.insert(0, str(REPOSITORY / "scripts"))
+    from release import emacs_package
+
+    archive = folder / "promptls-0.1.0.tar"
+    emacs_package(REPOSITORY, archive, "0.1.0", 0)
+    return archive
+
+
+def installed_package(report: Report) -> None:
+    """Follow the installation steps of the README in an Emacs without settings, and type the documented key."""
+    snippets = re.findall(r"```elisp\n(.*?)```", (PACKAGE / "README.md").read_text("utf-8"), re.DOTALL)
+    binding = next(snippet for snippet in snippets if "require" not in snippet and "(global-set-key" in snippet)
+    with workspace() as (root, env):
+        init = Path(env["HOME"]) / ".emacs.d" / "init.el"
+        init.parent.mkdir()
+        init.touch()
+        archive = release_archive(root.parent)
+
+        def start(keys: str, expected: str) -> None:
+            terminal = Terminal([EMACS, "-nw"], env, root)
+            try:
+                terminal.wait("GNU Emacs")
+                terminal.type(keys)
+                terminal.wait(expected, 60)
+            finally:
+                terminal.close()
+
+        try:
+            start(f"\x1bxpackage-install-file\r{archive}\r", r"Wrote .*init\.el")  # the last step of the installation
+            with init.open("a", encoding="utf-8") as file:
+                file.write(binding)
+            start("\x03p", "Knowledge graph")
+            report.add("package of a release: C-c p opens the menu", True)
+        except ScreenTimeout as error:
+            report.add("package of a release: C-c p opens the menu", False, str(error))
+
+
 # ---- typed keys
 
 
@@ -266,6 +308,22 @@ def typed(report: Report, client: str, pictures: bool) -> None:
             screen.wait(r"✓ @shop/cart\.py")
             session.screenshot("preview")
 
+        def decide_about_items() -> None:
+            screen.type("\x18o")
+            screen.click("[drop]")
+            screen.wait(r"## Dropped: 1")
+            screen.click("[restore]")
+            screen.wait_until_gone(r"## Dropped: 1")
+            screen.type("b")
+            screen.wait("Token budget")
+            screen.type("3000\r")
+            screen.wait(r"of 3,000 tokens")
+
+        def visit_place_by_mouse() -> None:
+            screen.click("shop/cart.py:1-29")
+            screen.wait(r"^class Cart:")
+            session.switch("price.prompt.md")
+
         def show_diagnostic() -> None:
             screen.type("\x181")
             session.write("Why is the price wrong? @shop/crat.py ?")
@@ -302,7 +360,7 @@ def typed(report: Report, client: str, pictures: bool) -> None:
             screen.wait(r"what is @shop/money\.py")
             screen.type("\r")
             screen.wait(r"✓ @shop/money\.py")
-            screen.wait(r"full +selection +shop/cart\.py")
+            screen.wait(r"full +selected +shop/cart\.py")
             screen.type("\x181")
 
         def search_from_menu() -> None:
@@ -355,6 +413,8 @@ def typed(report: Report, client: str, pictures: bool) -> None:
         session.check("M-. visits the mentioned file", go_to_definition)
         session.check("the header line shows the code lenses", show_code_lenses)
         session.check("C-c C-c shows the preview", build_prompt)
+        session.check("buttons drop and restore an item by mouse, and b changes the budget", decide_about_items)
+        session.check("a click on a place visits it", visit_place_by_mouse)
         session.check("an unresolved mention has a diagnostic", show_diagnostic)
         session.check("C-c C-f applies the code action", apply_code_action)
         session.check("an unsaved edit is in the prompt", build_with_unsaved_edit)
@@ -374,6 +434,7 @@ def main() -> int:
         "units": lambda: batch(report, "units", "units.el"),
         "readme": lambda: batch(report, "readme", "readme.el"),
         "sending": lambda: sending(report),
+        "package of a release": lambda: installed_package(report),
         "package": lambda: batch(report, "package", "static.el"),
         "package without clients": lambda: batch(report, "package", "static.el", EMACS_PACKAGES=None),
     }

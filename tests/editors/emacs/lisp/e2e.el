@@ -203,26 +203,28 @@
   (flymake-start)
   (length (e2e-diagnostics)))
 
-;; The server is stopped, so that it cannot answer.
+;; A server whose output is not read does not answer.
 (check-that "completion returns nothing if the server is slow, and works again later"
   (e2e-write "Why is the price wrong? @shop/ca")
   (goto-char (point-max))
   (pcase-let* ((`(,_ ,_ ,table . ,_) (promptls-completion-at-point))
+               (process (promptls-connection-process (promptls-connection)))
+               (filter (process-filter process))
                (messages (lambda () (with-current-buffer (messages-buffer) (buffer-string))))
                (before (funcall messages))
                (start (float-time))
                (slow nil))
-    (signal-process (e2e-pid) 'SIGSTOP)
+    (set-process-filter process t)
     (unwind-protect
         (setq slow (list (promptls-completion-at-point) (all-completions "@shop/sto" table)
                          (- (float-time) start)))
-      (signal-process (e2e-pid) 'SIGCONT))
+      (set-process-filter process filter))
     (and (equal '(nil nil) (seq-take slow 2))
-         ;; Two requests of at most 0.5 s each.
-         (< (nth 2 slow) 1.5)
+         ;; Two requests of 0.5 s each.
+         (< 0.9 (nth 2 slow) 1.5)
          (equal before (funcall messages))
-         (wait-for (lambda () (promptls-completion-at-point)))
-         (wait-for (lambda () (all-completions "@shop/sto" table))))))
+         (promptls-completion-at-point)
+         (all-completions "@shop/sto" table))))
 
 (flymake-mode 1)
 (e2e-write "Is @#Monney right? ")
@@ -299,24 +301,23 @@
 (check-that "TAB folds quoted code"
   (e2e-go-to "def apply_discount")
   (let ((code (point)))
-    (re-search-backward "^`\\{3,\\}")
+    (re-search-backward "^<context-")
     (promptls-page-fold)
     (prog1 (invisible-p code)
       (promptls-page-fold))))
 (check-that "x drops the item on a line, and the button restores it"
   (e2e-write-and-build "How is a discount applied to the price of the cart?")
-  (e2e-go-to "[pin] [drop]")
-  (let ((line (line-number-at-pos))
-        (place (save-excursion (re-search-forward "[^ ]+\\.[a-z]+:[0-9]+") (match-string 0))))
+  (e2e-go-to "Cart.total  [pin]")
+  (let ((line (line-number-at-pos)))
     (call-interactively (key-binding "x"))
-    (and (wait-for (lambda () (string-search place (e2e-section "Dropped"))))
-         (not (string-search place (e2e-section "In the prompt")))
+    (and (wait-for (lambda () (string-search "shop/cart.py:19-22" (e2e-section "Dropped"))))
+         (not (string-search "Cart.total" (e2e-section "In the prompt")))
          (= line (line-number-at-pos))
          (progn (e2e-go-to "[restore]")
                 (search-forward "[restore")
                 (push-button)
                 (wait-for (lambda () (string-empty-p (e2e-section "Dropped")))))
-         (string-search place (e2e-section "In the prompt")))))
+         (string-search "Cart.total" (e2e-section "In the prompt")))))
 (check-that "i pins the item on a line"
   (e2e-go-to "[pin] [drop]")
   (call-interactively (key-binding "i"))

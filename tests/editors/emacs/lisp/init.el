@@ -24,6 +24,7 @@
       xterm-extra-capabilities nil
       split-width-threshold 120)
 (menu-bar-mode -1)
+(xterm-mouse-mode 1)
 (load-theme 'modus-vivendi t)
 
 (add-to-list 'load-path (getenv "PROMPTLS_LISP"))
