@@ -12,7 +12,7 @@
 ;;; Code:
 
 (require 'button)
-(require 'cl-lib)
+(require 'seq)
 (require 'subr-x)
 (require 'promptls-data)
 (require 'promptls-server)

@@ -206,6 +206,7 @@ If BUILD is non-nil, call it instead of `promptls-page-build'."
         (funcall (or build #'promptls-page-build)
                  (promptls-build-params message connection) connection whole)))))
 
+;;;###autoload
 (defun promptls-copy ()
   "Build the prompt of the region or the buffer and copy it.
 In a code buffer, read the question in the minibuffer instead."

@@ -332,6 +332,11 @@
 (check-that "b rebuilds with another budget"
   (promptls-preview-set-budget 400)
   (wait-for (lambda () (string-match-p "of 400 tokens" (buffer-string)))))
+(check-that "a page is read again when the server has changed it"
+  (promptls-request "promptls/pageAction"
+                    (list :uri promptls-page--uri :line 0 :action "budget" :tokens 420)
+                    :connection promptls-page--connection)
+  (wait-for (lambda () (string-match-p "of 420 tokens" (buffer-string)))))
 (check-that "a adds an item that was left out"
   (e2e-go-to "[add]")
   (re-search-forward "[^ ]+\\.[a-z]+:[0-9]+")

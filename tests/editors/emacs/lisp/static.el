@@ -79,8 +79,8 @@
   (let* ((program
           '(progn
              (package-initialize)
-             (dolist (command '(promptls-ask promptls-build promptls-search promptls-explain
-                                promptls-graph promptls-memory promptls-recipes promptls-status
+             (dolist (command '(promptls-ask promptls-build promptls-copy promptls-search promptls-explain
+                                promptls-graph promptls-mention-kinds promptls-memory promptls-recipes promptls-status
                                 promptls-restart promptls-doctor promptls-scratch promptls-menu
                                 promptls-mode promptls-sync-mode promptls-gptel-mode
                                 promptls-gptel-tools))
