@@ -37,6 +37,16 @@ def _feature(reference: str) -> Callable[..., Any]:
     return lazy_function(f"promptls.lsp.features.{reference}")
 
 
+INSTRUCTION_FEATURES: dict[str, Callable[..., Any]] = {
+    lsp.TEXT_DOCUMENT_COMPLETION: _feature("instructions:completion"),
+    lsp.TEXT_DOCUMENT_HOVER: _feature("instructions:hover"),
+    lsp.TEXT_DOCUMENT_DEFINITION: _feature("instructions:definition"),
+    lsp.TEXT_DOCUMENT_DOCUMENT_LINK: _feature("instructions:document_links"),
+    lsp.TEXT_DOCUMENT_CODE_ACTION: _feature("instructions:code_actions"),
+    lsp.TEXT_DOCUMENT_CODE_LENS: _feature("instructions:code_lenses"),
+}
+"""Features of instruction files that are no prompt documents."""
+
 LSP_FEATURES: dict[str, tuple[type[protocol.Params], Callable[..., Any], Any]] = {
     lsp.TEXT_DOCUMENT_COMPLETION: (
         protocol.DocumentPosition,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 from msgspec import Struct
@@ -69,3 +70,26 @@ def is_prompt_document(name: str, language: str = "", extra_languages: Collectio
     `extra_languages` are those of the setting `documents.languages`.
     """
     return language == PROMPT_LANGUAGE or language in extra_languages or name.endswith(PROMPT_SUFFIX)
+
+
+# ---- instruction files
+
+_INSTRUCTION_NAMES = frozenset(
+    {
+        "AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "CODEBUDDY.md", "SKILL.md", "copilot-instructions.md",
+        ".cursorrules", ".windsurfrules", ".clinerules", ".codebuddyrules",
+    }
+)  # fmt: skip
+_INSTRUCTION_SUFFIXES = (".instructions.md", ".prompt.md", ".mdc", ".rule.md", ".chatmode.md", ".agent.md")
+_INSTRUCTION_FOLDERS = re.compile(
+    r"(?:^|/)\.(?:cursor/rules|claude/(?:rules|commands|agents)|github/(?:instructions|prompts|agents)|windsurf/rules"
+    r"|clinerules|roo/rules|continue/rules|promptls/rules|codebuddy/rules|sourcegraph)/[^/]"
+    r"|(?:^|/)\.(?:promptls|codebuddy)/rules\.md$"
+)
+
+
+def is_instruction_file(name: str) -> bool:
+    """Return whether a path or URI is that of an instruction file for coding agents."""
+    base = name.rsplit("/", 1)[-1]
+    named = base in _INSTRUCTION_NAMES or base.endswith(_INSTRUCTION_SUFFIXES)
+    return named or _INSTRUCTION_FOLDERS.search(name) is not None
