@@ -18,6 +18,8 @@ __all__ = ["CUSTOM_REQUESTS", "LSP_FEATURES"]
 OPEN_PROMPT_COMMAND = "promptls.openPrompt"
 COPY_PROMPT_COMMAND = "promptls.copyPrompt"
 """Commands of code lenses and code actions; clients with a preview of their own run them themselves."""
+ANSWER_COMMAND = "promptls.answer"
+"""Command and request that write the answer of the language model into a prompt document."""
 SET_BUDGET_COMMAND = "promptls.setBudget"
 """Command and request that set the budget of a prompt document."""
 
