@@ -305,7 +305,7 @@ def protocol_page() -> str:
         "with the mention to write instead, and a warning in the results of `promptls/buildPrompt` and "
         "`promptls/resolveMentions`.",
         "## Prompt documents",
-        "A prompt document has the language `promptls`, the name `*.prompt.md`, or a language that "
+        "A prompt document has the language `promptls`, the name `*.promptls.md` or `*.prompt.md`, or a language that "
         "`documents.languages` lists. Its features show the dry run that `promptls/resolveMentions` returns; other "
         "documents get null. Diagnostics have the codes `unresolved`, `ambiguous`, `refused`, `omitted`, "
         "`over-budget`, `moved`, `changed`, `deleted` and `text`. They are pushed with the version of the document. A "

@@ -1,7 +1,7 @@
 """Open prompt documents, as synchronized by the editor, and the pages that it shows.
 
 The index treats them as questions: they are never retrieved as content for a prompt. A document is a prompt document
-because of its language ID (`promptls`, or one that the setting `documents.languages` adds) or its name (`*.prompt.md`).
+because of its language ID (`promptls`, or one that the setting `documents.languages` adds) or its name (`*.promptls.md`, `*.prompt.md`).
 """
 
 from __future__ import annotations

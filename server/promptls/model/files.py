@@ -60,8 +60,10 @@ class FileText(Struct, frozen=True):
 
 PROMPT_LANGUAGE = "promptls"
 """LSP language ID of prompt documents."""
-PROMPT_SUFFIX = ".prompt.md"
-"""File name suffix of prompt documents; Markdown, so that editors without the language ID highlight them."""
+PROMPT_SUFFIXES = (".promptls.md", ".prompt.md")
+"""File name suffixes of prompt documents; Markdown, so that editors without the language ID highlight them."""
+_PROMPT_FILES = re.compile(r"(?:^|/)\.github/prompts/")
+"""Prompt files of VS Code have the second suffix, too; in this folder and with its language ID they are not ours."""
 
 
 def is_prompt_document(name: str, language: str = "", extra_languages: Collection[str] = ()) -> bool:
@@ -69,7 +71,9 @@ def is_prompt_document(name: str, language: str = "", extra_languages: Collectio
 
     `extra_languages` are those of the setting `documents.languages`.
     """
-    return language == PROMPT_LANGUAGE or language in extra_languages or name.endswith(PROMPT_SUFFIX)
+    if language == PROMPT_LANGUAGE or language in extra_languages or name.endswith(PROMPT_SUFFIXES[0]):
+        return True
+    return name.endswith(PROMPT_SUFFIXES[1]) and language != "prompt" and _PROMPT_FILES.search(name) is None
 
 
 # ---- instruction files
