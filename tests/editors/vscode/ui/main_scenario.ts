@@ -99,46 +99,78 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await ui.focusEditor();
     await press("Control+End");
     await press("Control+Enter");
-    const view = await ui.webview("Prompt");
-    await view.locator("pre", { hasText: "RATE_OF_THE_DAY = 1.07  # by courier" }).waitFor();
+    await ui.expectPage("RATE_OF_THE_DAY = 1.07  # by courier");
     assert.ok(!fs.readFileSync(path.join(workbench.workspace, "shop/money.py"), "utf8").includes("RATE_OF_THE_DAY"));
     await picture("preview");
   });
 
-  await check("the preview shows items, tokens by section and outcomes of mentions", async () => {
-    const view = await ui.webview("Prompt");
-    assert.match(await view.locator(".token-usage").innerText(), /^[\d,]+ of [\d,]+ tokens/);
-    assert.ok((await view.locator("svg.bar rect.part").count()) >= 2);
-    assert.match((await view.locator("svg.bar").getAttribute("aria-label")) as string, /context [\d,]+/);
-    await view.locator("section li", { hasText: "@#apply_discount" }).locator(".badge.good").first().waitFor();
-    await view.locator("ol.rows li", { hasText: "shop/money.py" }).first().waitFor();
-    const probability = view.locator("ol.rows li .note", { hasText: /[a-z]+ 0\.\d\d/ }).first();
-    await probability.waitFor(); // of a retrieved item
+  await check("the page shows items with reasons, tokens by section and outcomes of mentions", async () => {
+    const text = await ui.expectPage(/^# Prompt: [\d,]+ of [\d,]+ tokens/);
+    assert.match(text, /█ code [\d,]+ .*░ free [\d,]+/);
+    assert.match(text, /✓ @#apply_discount/);
+    assert.match(text, /mentioned +shop\/money\.py:\d+-\d+.*\[pin\] \[drop\]/);
+    await ui.pageEditor().locator(".view-line", { hasText: "In the prompt" }).first().waitFor();
+    assert.equal(await ui.pageEditor().getAttribute("role"), "code");
   });
 
-  await check("arrow keys move through the preview, and an item can be opened", async () => {
-    const view = await ui.webview("Prompt");
-    const rows = view.locator("button.row");
-    await rows.first().focus();
-    await press("ArrowDown");
-    assert.equal(await rows.nth(1).evaluate((row: Element) => row === row.ownerDocument.activeElement), true);
-    await view.locator("ol.rows button", { hasText: "apply_discount" }).first().click();
-    await ui.tab("cart.py").waitFor();
-    await ui.expectText("def apply_discount");
+  await check("a Ctrl+click on a place opens it in the other column, and Enter does the same", async () => {
+    for (const open of [
+      () => ui.pageLink("[drop]", "shop/money.py").click({ modifiers: ["Control"] }),
+      async () => {
+        await ui.pageEditor().locator(".view-line", { hasText: "[drop]" }).filter({ hasText: "cart.py" }).first().click();
+        await press("Enter");
+      },
+    ]) {
+      const before = await ui.activeTab();
+      await open();
+      await waitFor("another file is active", async () => /(money|cart)\.py/.test(await ui.activeTab()) && (await ui.activeTab()) !== before);
+      await ui.pageEditor().waitFor(); // it is not covered
+    }
   });
 
-  await check("the preview copies the prompt, opens it as a document and rebuilds it", async () => {
-    const view = await ui.webview("Prompt");
-    await view.getByRole("button", { name: "Copy", exact: true }).click();
-    await waitFor("the prompt is copied", async () => (await ui.clipboard()).includes("RATE_OF_THE_DAY"));
+  await check("buttons and keys drop, restore and pin items, and the cursor stays", async () => {
+    const line = (text: string) => ui.pageEditor().locator(".view-line", { hasText: text }).first();
+    await ui.expectPage("[drop]");
+    await ui.pageLink(/cart\.py.*\[drop\]/, "drop").click({ modifiers: ["Control"] });
+    await line("## Dropped").waitFor();
+    await ui.expectPage(/## Dropped: 1\n- shop\/cart\.py\S* .*\[restore\]/);
+    await line("[restore]").click();
+    await press("x");
+    await waitFor("nothing is dropped", async () => !(await ui.expectPage("# Prompt")).includes("## Dropped"));
+    await line("money.py:").filter({ hasText: "[drop]" }).click();
+    await press("p");
+    await ui.expectPage(/pinned +shop\/money\.py\S* .*\[unpin\] \[drop\]/);
+  });
+
+  await check("a key on a line without an item explains itself", async () => {
+    await ui.expectPage("# Prompt");
+    await press("p"); // the cursor is in the first line
+    await ui.notification("This line has no item.").waitFor();
+    await ui.dismissNotifications();
+  });
+
+  await check("the budget is asked for with the current one as default", async () => {
+    await ui.expectPage("# Prompt");
+    await press("b");
+    await waitFor("the budget is asked for", async () => (await ui.quickInput.inputValue()) === "8000");
+    await ui.quickInput.fill("3000");
+    await press("Enter");
+    await ui.expectPage(/^# Prompt: [\d,]+ of 3,000 tokens/);
+  });
+
+  await check("the page copies the prompt, rebuilds it and opens it as a document", async () => {
+    await ui.expectPage("# Prompt");
+    await press("c");
+    await waitFor("the prompt is copied", async () => /^(?!# Prompt)[\s\S]*RATE_OF_THE_DAY/.test(await ui.clipboard()));
     await ui.tab("money.py").click();
     await ui.focusEditor();
     await press("Control+Home");
     await ui.type("SECOND_RATE = 2");
     await press("Enter");
-    await view.getByRole("button", { name: "Rebuild" }).click();
-    await (await ui.webview("Prompt")).locator("pre", { hasText: "SECOND_RATE = 2" }).waitFor();
-    await (await ui.webview("Prompt")).getByRole("button", { name: "Open as Document" }).click();
+    await ui.pageEditor().locator(".view-lines").click();
+    await ui.titleButton("Rebuild").click();
+    await ui.expectPage("SECOND_RATE = 2");
+    await ui.titleButton("Open as Document").click();
     await ui.expectText("Boundary:");
   });
 
@@ -172,7 +204,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await closeAllEditors();
     await ui.openFile("stock.prompt.md");
     await page.locator(".codelens-decoration a", { hasText: "Build prompt" }).first().click();
-    await (await ui.webview("Prompt")).locator("pre", { hasText: "def reserve(article, count)" }).waitFor();
+    await ui.expectPage("def reserve(article, count)");
     await closeAllEditors();
   });
 
@@ -192,11 +224,11 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     } finally {
       process.kill(pid, "SIGCONT");
     }
-    assert.equal(await page.locator("iframe.webview.ready").count(), 0, "no prompt was built");
+    assert.equal(await ui.pageEditor().count(), 0, "no prompt was built");
     await ui.tab("stock.prompt.md").click();
     await ui.focusEditor();
     await press("Control+Enter");
-    await (await ui.webview("Prompt")).locator("pre", { hasText: "def reserve" }).waitFor();
+    await ui.expectPage("def reserve");
     assert.equal(await serverPid(workbench.index), pid);
     await closeAllEditors();
   });
@@ -213,7 +245,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await ui.quickRows.filter({ hasText: "Build prompt and preview it" }).first().waitFor();
     await waitFor("the preview action comes first", async () => (await ui.quickRows.first().innerText()).includes("preview it"));
     await press("Enter");
-    await (await ui.webview("Prompt")).locator("pre", { hasText: "raise OutOfStock" }).waitFor();
+    await ui.expectPage("raise OutOfStock");
     await closeAllEditors();
   });
 
@@ -247,8 +279,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
   await check("a symbol is explained with its callers", async () => {
     await ui.editor().locator(".view-line span", { hasText: "apply_discount" }).last().click();
     await ui.run("promptls: Explain Symbol");
-    const view = await ui.webview("apply_discount");
-    await view.locator("section", { hasText: "Called by" }).locator("button", { hasText: "Cart.total" }).first().waitFor();
+    assert.match(await ui.expectPage("apply_discount"), /Called by[\s\S]*Cart\.total/i);
     await closeAllEditors();
   });
 
@@ -259,12 +290,12 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await waitFor("the second input opens", async () => (await page.locator(".quick-input-message").innerText()).includes("paths from Cart.total"));
     await ui.quickInput.fill("rounded");
     await press("Enter");
-    const view = await ui.webview("Cart.total → rounded");
-    assert.deepEqual(await view.locator("ol.path b").allInnerTexts(), ["Cart.total", "apply_discount", "rounded"]);
+    await ui.expectPage(/Cart\.total[\s\S]*apply_discount[\s\S]*rounded/);
     await ui.run("promptls: Show Knowledge Graph");
     await ui.quickInput.fill("money");
     await press("Enter");
-    await (await ui.webview("money")).locator("button", { hasText: "Money" }).first().waitFor();
+    await ui.expectPage(/Money[\s\S]*shop\/money\.py:/);
+    assert.equal(await ui.page.locator(".tab", { hasText: "Graph" }).count(), 1, "the page replaces the one before");
     await closeAllEditors();
   });
 
@@ -300,7 +331,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await ui.quickInput.fill("See @#rounded ");
     await waitFor("the preview action comes first", async () => (await ui.quickRows.first().innerText()).includes("preview it"));
     await press("Enter");
-    await (await ui.webview("Prompt")).locator("pre", { hasText: "rounding errors" }).waitFor();
+    await ui.expectPage("rounding errors");
     await closeAllEditors();
   });
 
@@ -324,9 +355,11 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await closeAllEditors();
   });
 
-  await check("mention kinds are shown", async () => {
+  await check("mention kinds and the status are shown", async () => {
     await ui.run("promptls: Show Mention Kinds");
-    await (await ui.webview("Mention kinds")).locator("code", { hasText: "@#Class.method" }).first().waitFor();
+    await ui.expectPage("@#Class.method");
+    await ui.run("promptls: Show Status");
+    await ui.expectPage("embedding model");
     await closeAllEditors();
   });
 
@@ -355,15 +388,21 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     assert.equal(fs.readFileSync(modelLog, "utf8"), before);
   });
 
-  await check("the preview sends the prompt to the chat view", async () => {
+  await check("a page sends its question to the chat participant, and the prompt after a decision", async () => {
+    const input = page.locator(".interactive-input-editor .view-lines, .chat-input-container .view-lines").first();
+    const inputText = async () => (await input.innerText()).replace(/\u00a0/g, " ");
     await ui.openFile("stock.prompt.md");
     await ui.focusEditor();
     await press("Control+Enter");
-    await (await ui.webview("Prompt")).getByRole("button", { name: "Send to Chat" }).click();
-    await waitFor("the chat input contains the prompt", async () => {
-      const text = await page.locator(".interactive-input-editor .view-lines, .chat-input-container .view-lines").first().innerText();
-      return text.replace(/\u00a0/g, " ").includes("Answer the question from the");
-    });
+    await ui.expectPage("def reserve");
+    await press("s");
+    await waitFor("the chat input has the question", async () => (await inputText()).includes("@promptls Who reserves articles? @#reserve"));
+    await ui.expectPage("def reserve");
+    await ui.pageEditor().locator(".view-line", { hasText: "[pin]" }).last().click();
+    await press("p");
+    await ui.expectPage("[unpin]");
+    await ui.titleButton("Send to Chat").click();
+    await waitFor("the chat input contains the prompt", async () => (await inputText()).includes("Answer the question from the"));
     await closeAllEditors();
     await ui.run("View: Toggle Secondary Side Bar Visibility");
   });
@@ -375,7 +414,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await ui.openFile("stock.prompt.md");
     await ui.focusEditor();
     await press("Control+Enter");
-    await (await ui.webview("Prompt")).locator("pre", { hasText: "def reserve" }).waitFor();
+    await ui.expectPage("def reserve");
     await closeAllEditors();
   });
 
@@ -385,7 +424,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await ui.openFile("stock.prompt.md");
     await ui.focusEditor();
     await press("Control+Enter");
-    await (await ui.webview("Prompt")).locator("pre", { hasText: "def reserve" }).waitFor();
+    await ui.expectPage("def reserve");
     assert.notEqual(await serverPid(workbench.index), before);
     await closeAllEditors();
   });
