@@ -131,8 +131,8 @@ function synchronizationMiddleware(openDocument: (document: vscode.TextDocument)
 
 const SYNC_METHODS = ["didOpen", "didChange", "didSave", "didClose", "willSave", "willSaveWaitUntil"];
 
-/** Language features of pages. */
-const PAGE_METHODS = ["documentLink", "definition", "foldingRange"];
+/** Language features of pages.  With definitions, a Ctrl+click on a link would do two things. */
+const PAGE_METHODS = ["documentLink", "foldingRange"];
 
 /** A language client that synchronizes all documents of its selector but adds language features to prompt documents and pages only. */
 class PromptLanguageClient extends LanguageClient {

@@ -1,4 +1,4 @@
-// Pages of the server: text, links, definitions, folding ranges and rebuilds.
+// Pages of the server: text, links, places, folding ranges and rebuilds.
 
 import * as assert from "node:assert/strict";
 import * as vscode from "vscode";
@@ -33,19 +33,21 @@ describe("pages", () => {
     assert.equal(vscode.workspace.getConfiguration("editor", page.document).get("wordWrap"), "on");
   });
 
-  it("have links, definitions and folding ranges", async () => {
+  it("have links, places and folding ranges", async () => {
     const page = await buildPage("How is money rounded? @#rounded");
     const { uri } = page.document;
     const links = await vscode.commands.executeCommand<vscode.DocumentLink[]>("vscode.executeLinkProvider", uri);
     const line = lineWith(page, "[pin] [drop]");
     const ofLine = links.filter((link) => link.range.start.line === line && link.target?.scheme === "command");
     assert.deepEqual(ofLine.map((link) => link.tooltip), ["open", "pin", "drop"]);
-    const [place] = await vscode.commands.executeCommand<vscode.Location[]>("vscode.executeDefinitionProvider", uri, new vscode.Position(line, 0));
-    assert.equal(place?.uri.toString(), workspaceUri("shop/money.py").toString());
     const folds = await vscode.commands.executeCommand<vscode.FoldingRange[]>("vscode.executeFoldingRangeProvider", uri);
     for (const start of [line - 1, lineWith(page, "<context-")]) {
       assert.ok(folds.some((fold) => fold.start === start), `line ${start} folds`);
     }
+    await vscode.commands.executeCommand("promptls.openPlace", { uri: uri.toString(), line });
+    await waitFor("the place is active", () => vscode.window.activeTextEditor?.document.uri.toString() === workspaceUri("shop/money.py").toString());
+    assert.equal(vscode.window.activeTextEditor?.viewColumn, vscode.ViewColumn.One);
+    assert.equal(pages().length, 1);
   });
 
   it("take the place of the page before, also if it is that of another prompt", async () => {
