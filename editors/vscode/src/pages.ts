@@ -90,13 +90,13 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Disposa
   }
 
   private async show(uri: string, kind: "prompt" | "other"): Promise<void> {
-    const previous = pageTabs().find((tab) => uriOf(tab) === this.lastUris.get(kind));
-    const viewColumn = (previous ?? pageTabs()[0])?.group.viewColumn ?? vscode.ViewColumn.Beside;
+    const previousTabs = () => pageTabs().filter((tab) => uriOf(tab) === this.lastUris.get(kind));
+    const viewColumn = (previousTabs()[0] ?? pageTabs()[0])?.group.viewColumn ?? vscode.ViewColumn.Beside;
     const page = vscode.Uri.parse(uri);
     this.changeEmitter.fire(page); // the URI may be that of a page of a server that has exited
     await vscode.window.showTextDocument(page, { viewColumn, preview: false });
+    if (this.lastUris.get(kind) !== page.toString()) await vscode.window.tabGroups.close(previousTabs(), true);
     this.lastUris.set(kind, page.toString());
-    if (previous !== undefined && uriOf(previous) !== page.toString()) await vscode.window.tabGroups.close(previous);
   }
 
   /** Pin, drop or add the item of a line, or build the prompt of a page again. */

@@ -59,7 +59,7 @@ export class PromptBuilder {
     await openPromptDocument(mention === undefined ? "" : `\n\n${mention}\n`);
   }
 
-  /** Build and preview a prompt document: the command's argument, else the active one. */
+  /** Build a prompt document and show its page: the command's argument, else the active one. */
   async openPrompt(argument?: unknown): Promise<void> {
     const document = await findPromptDocument(argument);
     const params = { ...documentParams(document), context: this.currentContext() };

@@ -7,6 +7,9 @@ import { serverPid, serverPids } from "../lib/processes";
 import { waitFor } from "../lib/report";
 import type { ScenarioContext } from "./run_ui_tests";
 
+/** Number of files that take the indexer a few seconds. */
+const MANY_FILES = 5000;
+
 export async function mainScenario({ ui, check, picture }: ScenarioContext, modelLog: string): Promise<void> {
   const { page, workbench } = ui;
   const press = (name: string) => page.keyboard.press(name);
@@ -208,6 +211,33 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await ui.openFile("stock.prompt.md");
     await page.locator(".codelens-decoration a", { hasText: "Build prompt" }).first().click();
     await ui.expectPage("def reserve(article, count)");
+    await closeAllEditors();
+  });
+
+  await check("while the index is incomplete, a page says so until it is built again, and copying can wait", async () => {
+    const folder = path.join(workbench.workspace, "generated");
+    await closeAllEditors();
+    await ui.openFile("stock.prompt.md");
+    fs.mkdirSync(folder);
+    for (let i = 0; i < MANY_FILES; i++) {
+      const functions = Array.from({ length: 20 }, (_, j) => `def f${i}_${j}(a):\n    """Return the ${j}th thing."""\n    return a + ${j}\n`);
+      fs.writeFileSync(path.join(folder, `m${i}.py`), functions.join("\n"));
+    }
+    await ui.run("promptls: Rescan Workspace");
+    await ui.expectStatus("Indexing");
+    await page.evaluate(() => navigator.clipboard.writeText(""));
+    await page.locator(".codelens-decoration a", { hasText: "Copy prompt" }).first().click();
+    const notification = ui.notification("Copy the prompt now, or wait");
+    await notification.waitFor();
+    await page.locator(".codelens-decoration a", { hasText: "Build prompt" }).first().click();
+    await ui.pageEditor().locator(".view-line", { hasText: "The prompt is built again when" }).first().waitFor();
+    assert.equal(await ui.clipboard(), "");
+    await notification.getByRole("button", { name: "Wait" }).click();
+    await waitFor("the prompt is copied", async () => (await ui.clipboard()).includes("def reserve"));
+    await ui.expectStatus("files indexed");
+    await waitFor("the page is built again", async () => !(await ui.expectPage("def reserve")).includes("is built again"));
+    fs.rmSync(folder, { recursive: true });
+    await ui.run("promptls: Rescan Workspace");
     await closeAllEditors();
   });
 
