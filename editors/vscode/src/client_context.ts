@@ -100,7 +100,7 @@ export class ClientContextProvider implements vscode.Disposable {
       .filter((file) => file.diagnostics.length > 0);
   }
 
-  /** Check whether a document may be sent together with others: it is neither output, a page, nor a setting of the editor. */
+  /** Check whether a document may be sent together with others: it is not output, a page or a setting of the editor. */
   private isShared(uri: vscode.Uri): boolean {
     const isSetting = uri.scheme === EDITOR_SETTINGS_SCHEME || uri.path.startsWith(`${this.userFolder.path}/`);
     return !NOT_SENT.includes(uri.scheme) && !isSetting;

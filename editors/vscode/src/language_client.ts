@@ -134,7 +134,7 @@ const SYNC_METHODS = ["didOpen", "didChange", "didSave", "didClose", "willSave",
 /** Language features of pages.  With definitions, a Ctrl+click on a link would do two things. */
 const PAGE_METHODS = ["documentLink", "foldingRange"];
 
-/** A language client that synchronizes all documents of its selector but adds language features to prompt documents and pages only. */
+/** A language client that synchronizes all documents of its selector; language features are for prompts and pages only. */
 class PromptLanguageClient extends LanguageClient {
   featureSelector: DocumentFilter[] = [];
 

@@ -239,14 +239,14 @@ export async function buildAndCopy(
   server: Server,
   build: (token: vscode.CancellationToken) => Promise<BuildResult>,
 ): Promise<void> {
-  let result = await withDelayedProgress(BUILD_PROGRESS, build);
+  const result = await withDelayedProgress(BUILD_PROGRESS, build);
   if (result.index.complete < 1) {
     const question = `promptls: ${result.index.message} Copy the prompt now, or wait for the complete index?`;
     const choice = await vscode.window.showWarningMessage(question, "Copy Now", "Wait");
     if (choice === undefined) return;
     if (choice === "Wait") {
       await server.indexCompleted();
-      result = await withDelayedProgress(BUILD_PROGRESS, build);
+      return buildAndCopy(server, build);
     }
   }
   await copyPrompt(result);

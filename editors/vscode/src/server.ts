@@ -322,7 +322,8 @@ export class Server implements vscode.Disposable {
   // ---- requests
 
   /**
-   * Send a request; a method without a namespace is one of `promptls/`.  If the server exits before it responds, the request is retried once.
+   * Send a request; a method without a namespace is one of `promptls/`.
+   * If the server exits before it responds, the request is retried once.
    * Throws `ReportedError`, `CancelledError` and errors of the server.
    */
   async request<R>(method: string, params: unknown, token?: vscode.CancellationToken): Promise<R> {
