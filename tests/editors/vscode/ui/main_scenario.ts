@@ -167,6 +167,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await waitFor("the budget is asked for", async () => (await ui.quickInput.inputValue()) === "8000");
     await ui.quickInput.fill("3000");
     await press("Enter");
+    await ui.quickInput.waitFor({ state: "hidden" }); // a click before that would cancel the input
     await ui.expectPage(/^# Prompt: [\d,]+ of 3,000 tokens/);
   });
 
@@ -218,6 +219,24 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await ui.openFile("stock.prompt.md");
     await page.locator(".codelens-decoration a", { hasText: "Build prompt" }).first().click();
     await ui.expectPage("def reserve(article, count)");
+    await closeAllEditors();
+  });
+
+  await check("the budget of a prompt document is asked for, and the page is closed by a key", async () => {
+    await closeAllEditors();
+    await ui.openFile("stock.prompt.md");
+    await ui.run("promptls: Set Token Budget");
+    await waitFor("the budget is asked for", async () => (await page.locator(".quick-input-title").innerText()) === "Token budget");
+    await ui.quickInput.fill("2,000");
+    await press("Enter");
+    await page.locator(".quick-input-message", { hasText: "Enter a positive number." }).waitFor();
+    await ui.quickInput.fill("2000");
+    await press("Enter");
+    await page.locator(".codelens-decoration", { hasText: "of 2,000 tokens" }).first().waitFor();
+    await page.locator(".codelens-decoration a", { hasText: "Build prompt" }).first().click();
+    await ui.expectPage(/^# Prompt: [\d,]+ of 2,000 tokens/);
+    await press("q");
+    await ui.pageEditor().waitFor({ state: "detached" });
     await closeAllEditors();
   });
 
