@@ -12,7 +12,11 @@ export const VIRTUAL_SCHEME = "promptls";
 /** Type of the notebooks that are synchronized as notebooks; the cells of others are synchronized as documents. */
 const SYNCHRONIZED_NOTEBOOK = "jupyter-notebook";
 /** Scheme of output channels, which are never sent. */
-export const OUTPUT_SCHEME = "output";
+const OUTPUT_SCHEME = "output";
+/** Scheme of the pages that the server renders, which are never sent. */
+export const PAGE_SCHEME = "promptls-page";
+/** Schemes of documents that are never sent. */
+export const NOT_SENT = [OUTPUT_SCHEME, PAGE_SCHEME];
 const SCHEMES = ["file", "untitled"];
 
 /** Return the additional prompt languages of the setting.  An invalid value counts as empty; the server reports it. */
@@ -44,7 +48,7 @@ export function isPromptDocument(document: vscode.TextDocument): boolean {
 export function isSynchronized(document: vscode.TextDocument): boolean {
   if (isPromptDocument(document) || document.languageId === BUILT_PROMPT_LANGUAGE) return true;
   const { uri } = document;
-  if (uri.scheme === OUTPUT_SCHEME) return false;
+  if (NOT_SENT.includes(uri.scheme)) return false;
   return (uri.scheme === "file" && vscode.workspace.getWorkspaceFolder(uri) !== undefined) || isShown(document);
 }
 
@@ -61,10 +65,10 @@ function notebookOf(cell: vscode.TextDocument): vscode.NotebookDocument | undefi
   );
 }
 
-/** Check whether a question can refer to a document: it is neither a prompt nor the output of a program. */
+/** Check whether a question can refer to a document: it is neither a prompt, a page, nor the output of a program. */
 export function isCodeDocument(document: vscode.TextDocument): boolean {
   const isPrompt = isPromptDocument(document) || document.languageId === BUILT_PROMPT_LANGUAGE;
-  return document.uri.scheme !== OUTPUT_SCHEME && !isPrompt;
+  return !NOT_SENT.includes(document.uri.scheme) && !isPrompt;
 }
 
 /** Return the URIs of the documents in tabs: of a comparison, the right side; of some notebooks, the cells. */
