@@ -6,6 +6,7 @@ because of its language ID (`promptls`, or one that the setting `documents.langu
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections import OrderedDict
@@ -162,7 +163,8 @@ class OpenPages:
         """Keep a page, under a new URI if there is none, and return its URI."""
         if uri is None or uri not in self._pages:
             self._count += 1
-            uri = f"{PAGE_SCHEME}:/{self._count}/{quote(page.page.title, safe='')}.md"
+            name = quote(re.sub(r"[^\w .-]+", " ", page.page.title).strip() or page.kind)
+            uri = f"{PAGE_SCHEME}:/{self._count}/{name}.md"
         self._pages[uri] = page
         self._pages.move_to_end(uri)
         while len(self._pages) > MAX_PAGES:
