@@ -1,6 +1,6 @@
 // Which documents the server receives: open workspace files, because it indexes unsaved edits, prompt documents, and
-// every other document that an editor shows, because a question can mention it by kind.  Only prompt documents get
-// language features.
+// every other document that an editor shows, because a question can mention it by kind.  Only prompt documents,
+// pages and instruction files get language features.
 
 import * as vscode from "vscode";
 import type { DocumentFilter } from "vscode-languageclient/node";
@@ -18,6 +18,13 @@ export const PAGE_SCHEME = "promptls-page";
 /** Schemes of documents that are never sent. */
 export const NOT_SENT = [OUTPUT_SCHEME, PAGE_SCHEME];
 const SCHEMES = ["file", "untitled"];
+/** Patterns of the instruction files of agents, which the server checks; it ignores other documents. */
+const INSTRUCTION_FILES = [
+  "**/{AGENTS,CLAUDE,CLAUDE.local,GEMINI,CODEBUDDY,SKILL,copilot-instructions}.md",
+  "**/*.{instructions.md,mdc,rule.md,chatmode.md,agent.md}",
+  "**/{.cursorrules,.windsurfrules,.clinerules,.codebuddyrules}",
+  "**/.{claude,windsurf,clinerules,roo,continue,promptls,codebuddy,sourcegraph}/**/*.md",
+];
 
 /** Return the additional prompt languages of the setting.  An invalid value counts as empty; the server reports it. */
 export function additionalPromptLanguages(): string[] {
@@ -29,7 +36,8 @@ export function additionalPromptLanguages(): string[] {
 export function promptSelector(additionalLanguages: readonly string[]): DocumentFilter[] {
   const languages = [PROMPT_LANGUAGE, BUILT_PROMPT_LANGUAGE, ...additionalLanguages];
   const filters = languages.flatMap((language) => SCHEMES.map((scheme) => ({ scheme, language })));
-  return [...filters, { scheme: "file", pattern: "**/*.prompt.md" }];
+  const patterns = ["**/*.promptls.md", "**/*.prompt.md", ...INSTRUCTION_FILES];
+  return [...filters, ...patterns.map((pattern) => ({ scheme: "file", pattern }))];
 }
 
 /** Selector of documents that may be synchronized: all of them; `isSynchronized` decides for each document. */
@@ -39,9 +47,15 @@ export function isPromptDocument(document: vscode.TextDocument): boolean {
   return (
     SCHEMES.includes(document.uri.scheme) &&
     (document.languageId === PROMPT_LANGUAGE ||
-      document.uri.path.endsWith(".prompt.md") ||
+      document.uri.path.endsWith(".promptls.md") ||
+      isOlderName(document) ||
       additionalPromptLanguages().includes(document.languageId))
   );
+}
+
+/** Check for the name that prompt documents share with the prompt files of VS Code, which stay its own. */
+function isOlderName({ uri, languageId }: vscode.TextDocument): boolean {
+  return uri.path.endsWith(".prompt.md") && languageId !== "prompt" && !uri.path.includes("/.github/prompts/");
 }
 
 /** Check whether a document is synchronized with the server. */

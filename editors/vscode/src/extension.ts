@@ -49,6 +49,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     newPrompt: () => prompts.newPrompt(),
     openPrompt: (argument) => prompts.openPrompt(argument),
     copyPrompt: (argument) => prompts.copyPrompt(argument),
+    answer: (argument) => prompts.answer(argument),
     setBudget: (argument) => pages.setBudget(argument),
     pageAction: (argument) => pages.act(argument as Parameters<Pages["act"]>[0]),
     pinItem: (argument) => pages.act({ ...pageLine(argument), action: "pin" }),

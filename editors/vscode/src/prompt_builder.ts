@@ -5,6 +5,7 @@ import { type ClientContextProvider, toProtocolRange } from "./client_context";
 import { PROMPT_LANGUAGE, isCodeDocument, isPromptDocument } from "./documents";
 import { UserError } from "./errors";
 import { formatMention } from "./mention";
+import { withDelayedProgress } from "./notifications";
 import { type Pages, buildAndCopy } from "./pages";
 import type { BuildParams, BuildResult, Context, Range } from "./protocol";
 import { type Question, showQuestionInput } from "./question_input";
@@ -66,6 +67,12 @@ export class PromptBuilder {
     await this.pages.openPrompt(params, { followsDocument: true, question: () => document.getText() });
   }
 
+  /** Let the language model of the settings answer in a prompt document: the command's argument, else the active one. */
+  async answer(argument?: unknown): Promise<void> {
+    const uri = (await findPromptDocument(argument)).uri.toString();
+    await withDelayedProgress("waiting for the answer", (token) => this.server.request("answer", { uri }, token));
+  }
+
   /** Build and copy a prompt document: the command's argument, else the active one. */
   async copyPrompt(argument?: unknown): Promise<void> {
     const document = await findPromptDocument(argument);
@@ -87,7 +94,7 @@ async function findPromptDocument(argument: unknown): Promise<vscode.TextDocumen
   if (argument instanceof vscode.Uri) return vscode.workspace.openTextDocument(argument);
   const document = vscode.window.activeTextEditor?.document;
   if (document !== undefined && isPromptDocument(document)) return document;
-  throw new UserError("Open a prompt document (*.prompt.md) first, or create one with “New Prompt Document”.");
+  throw new UserError("Open a prompt document (*.promptls.md) first, or create one with “New Prompt Document”.");
 }
 
 /** Open an untitled prompt document with the cursor where the question goes. */

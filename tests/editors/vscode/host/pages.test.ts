@@ -64,7 +64,7 @@ describe("pages", () => {
     const page = await buildPage("How is money rounded? @#rounded");
     const line = lineWith(page, "[pin] [drop]");
     page.selection = new vscode.Selection(line, 3, line, 3);
-    const { document } = vscode.window.visibleTextEditors.find((editor) => editor.document.uri.path.endsWith(".prompt.md"))!;
+    const { document } = vscode.window.visibleTextEditors.find((editor) => editor.document.uri.path.endsWith(".promptls.md"))!;
     const edit = new vscode.WorkspaceEdit();
     edit.insert(document.uri, document.lineAt(0).range.end, " And who reserves @#reserve ?");
     await vscode.workspace.applyEdit(edit);

@@ -22,7 +22,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     });
   };
 
-  fs.writeFileSync(path.join(workbench.workspace, "stock.prompt.md"), "Who reserves articles? @#reserve\n");
+  fs.writeFileSync(path.join(workbench.workspace, "stock.promptls.md"), "Who reserves articles? @#reserve\n");
   await ui.run("View: Toggle Primary Side Bar Visibility");
 
   await check("the status bar item shows that the workspace is indexed", async () => {
@@ -190,8 +190,8 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
 
   await check("a build notifies about mentions that are not in the prompt", async () => {
     await closeAllEditors();
-    fs.writeFileSync(path.join(workbench.workspace, "missing.prompt.md"), "Is @shop/crat.py like @#Monney?\n");
-    await ui.openFile("missing.prompt.md");
+    fs.writeFileSync(path.join(workbench.workspace, "missing.promptls.md"), "Is @shop/crat.py like @#Monney?\n");
+    await ui.openFile("missing.promptls.md");
     await press("Control+Enter");
     await ui.notification("Not in the prompt: @shop/crat.py, @#Monney.").waitFor();
     await ui.dismissNotifications();
@@ -199,7 +199,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
   });
 
   await check("the code lenses of a new and of an opened document are inside of the editor", async () => {
-    for (const open of [() => ui.run("promptls: New Prompt Document"), () => ui.openFile("stock.prompt.md")]) {
+    for (const open of [() => ui.run("promptls: New Prompt Document"), () => ui.openFile("stock.promptls.md")]) {
       await open();
       await ui.focusEditor();
       await press("Control+End");
@@ -216,7 +216,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
 
   await check("the code lens builds the prompt", async () => {
     await closeAllEditors();
-    await ui.openFile("stock.prompt.md");
+    await ui.openFile("stock.promptls.md");
     await page.locator(".codelens-decoration a", { hasText: "Build prompt" }).first().click();
     await ui.expectPage("def reserve(article, count)");
     await closeAllEditors();
@@ -224,7 +224,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
 
   await check("the budget of a prompt document is asked for, and the page is closed by a key", async () => {
     await closeAllEditors();
-    await ui.openFile("stock.prompt.md");
+    await ui.openFile("stock.promptls.md");
     await ui.run("promptls: Set Token Budget");
     await waitFor("the budget is asked for", async () => (await page.locator(".quick-input-title").innerText()) === "Token budget");
     await ui.quickInput.fill("2,000");
@@ -243,7 +243,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
   await check("while the index is incomplete, a page says so until it is built again, and copying can wait", async () => {
     const folder = path.join(workbench.workspace, "generated");
     await closeAllEditors();
-    await ui.openFile("stock.prompt.md");
+    await ui.openFile("stock.promptls.md");
     fs.mkdirSync(folder);
     for (let i = 0; i < MANY_FILES; i++) {
       const functions = Array.from({ length: 20 }, (_, j) => `def f${i}_${j}(a):\n    """Return the ${j}th thing."""\n    return a + ${j}\n`);
@@ -268,7 +268,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
   });
 
   await check("a slow build can be cancelled, and the next one works", async () => {
-    await ui.openFile("stock.prompt.md");
+    await ui.openFile("stock.promptls.md");
     await ui.focusEditor();
     const pid = await serverPid(workbench.index);
     process.kill(pid, "SIGSTOP"); // simulates a slow server
@@ -284,7 +284,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
       process.kill(pid, "SIGCONT");
     }
     assert.equal(await ui.pageEditor().count(), 0, "no prompt was built");
-    await ui.tab("stock.prompt.md").click();
+    await ui.tab("stock.promptls.md").click();
     await ui.focusEditor();
     await press("Control+Enter");
     await ui.expectPage("def reserve");
@@ -451,7 +451,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     const input = page.locator(".interactive-input-editor .view-lines, .chat-input-container .view-lines").first();
     const inputText = async () => (await input.innerText()).replace(/\s+/g, " ");
     await page.setViewportSize({ width: 2600, height: 760 });
-    await ui.openFile("stock.prompt.md");
+    await ui.openFile("stock.promptls.md");
     await ui.focusEditor();
     await press("Control+Enter");
     await ui.expectPage("def reserve");
@@ -472,7 +472,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     const before = await serverPid(workbench.index);
     await ui.run("promptls: Restart Server");
     await waitFor("a new process runs", async () => (await serverPid(workbench.index)) !== before);
-    await ui.openFile("stock.prompt.md");
+    await ui.openFile("stock.promptls.md");
     await ui.focusEditor();
     await press("Control+Enter");
     await ui.expectPage("def reserve");
@@ -482,7 +482,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
   await check("a killed server is restarted, and a build works", async () => {
     const before = await serverPid(workbench.index);
     process.kill(before, "SIGKILL");
-    await ui.openFile("stock.prompt.md");
+    await ui.openFile("stock.promptls.md");
     await ui.focusEditor();
     await press("Control+Enter");
     await ui.expectPage("def reserve");
