@@ -305,7 +305,7 @@ def protocol_page() -> str:
         "with the mention to write instead, and a warning in the results of `promptls/buildPrompt` and "
         "`promptls/resolveMentions`.",
         "## Prompt documents",
-        "A prompt document has the language `promptls`, the name `*.prompt.md`, or a language that "
+        "A prompt document has the language `promptls`, the name `*.promptls.md` or `*.prompt.md`, or a language that "
         "`documents.languages` lists. Its features show the dry run that `promptls/resolveMentions` returns; other "
         "documents get null. Diagnostics have the codes `unresolved`, `ambiguous`, `refused`, `omitted`, "
         "`over-budget`, `moved`, `changed`, `deleted` and `text`. They are pushed with the version of the document. A "
@@ -321,6 +321,11 @@ def protocol_page() -> str:
         "If the mentions do not fit, a lens offers a sufficient budget with the command `promptls.setBudget`. The budget "
         "is that of the document until it is closed: of its features, and of `promptls/buildPrompt` requests that name "
         "it without a budget.",
+        "`promptls.answer`, also a request, sends the prompt of the document `{uri}` to the language model of the user's "
+        "settings, the whole prompt with its code, and inserts the answer at the end with `workspace/applyEdit`, between "
+        "the lines `<!-- answer: MODEL -->` and `<!-- end of answer -->`. What follows the last answer is the current "
+        "question; the turns before it are its history, and answers contain no mentions. A lens offers the command if a "
+        "language model is configured.",
         "## Pages",
         "`promptls/openPage` sends the request of a kind of page and keeps its result as a read-only Markdown document; "
         "see [Pages](../explanation/pages.md). The result is `{uri, title, result}`; `uri` in the params replaces a page. "

@@ -40,7 +40,7 @@ from promptls.mentions.completion.index import CompletionIndex
 from promptls.mentions.context import ClientContext, ResolveContext, Services
 from promptls.mentions.resolve import has_location_mentions, undefined_symbol_names
 from promptls.mentions.syntax.grammar import MessageSyntax
-from promptls.model import CancelToken
+from promptls.model import CancelToken, Problem
 from promptls.model.files import is_prompt_document
 from promptls.prompt.language_model import LanguageModel, connect_language_model
 from promptls.prompt.read_code import Received
@@ -184,6 +184,11 @@ class Engine:
     def index(self) -> IndexClient:
         """Access to the current index; another one after `apply` if an index setting has changed."""
         return self.indexer.client_of_all_editors if self._sees_all_editors else self.indexer.client
+
+    def model_for_answers(self, timeout_s: float) -> LanguageModel | Problem | None:
+        """Connect to the configured language model with another time limit; the caller closes it."""
+        settings = structs.replace(self.settings.language_model, timeout_s=timeout_s)
+        return connect_language_model(settings, os.environ, self._send_complete)
 
     @property
     def unsaved(self) -> frozenset[str]:

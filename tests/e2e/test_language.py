@@ -277,6 +277,23 @@ def test_closing_a_document_removes_its_diagnostics(page: OpenPrompt) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "language", "is_ours"),
+    [
+        ("why.promptls.md", "markdown", True),
+        ("why.prompt.md", "markdown", True),
+        ("why.prompt.md", "prompt", False),  # the language ID of VS Code for its prompt files
+        (".github/prompts/why.prompt.md", "markdown", False),
+    ],
+)
+def test_names_of_prompt_documents(page: OpenPrompt, name: str, language: str, is_ours: bool) -> None:
+    uri = (page.root / name).as_uri()
+    page.client.open(page.root / name, "What is @#Cart.total?", language=language)
+    lenses = page.client.request("textDocument/codeLens", {"textDocument": {"uri": uri}}) or []
+    assert ("Build prompt" in [lens["command"]["title"] for lens in lenses]) == is_ours
+    page.client.close(page.root / name)
+
+
 def test_prompt_documents_are_not_retrieved(visit: Visit, shop: Path) -> None:
     document = shop / "why.prompt.md"
     document.write_text("How is a discount applied to the price of the cart?\n")

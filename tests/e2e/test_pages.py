@@ -122,7 +122,7 @@ def test_budget_and_changed_files(client: Client) -> None:
     current = client.request("promptls/pageResult", {"uri": uri})["result"]
     assert current["tokens"]["budget"] == 2_000
     assert current["prompt"] in text(client, uri)
-    with pytest.raises(ResponseError, match="uri: must name the page of a prompt"):
+    with pytest.raises(ResponseError, match="This page has ended; build the prompt again"):
         client.request("promptls/pageAction", {"uri": "promptls-page:/9/x.md", "action": "rebuild"})
     with pytest.raises(ResponseError, match="action: invalid enum value"):
         client.request("promptls/pageAction", {"uri": uri, "action": "eat"})

@@ -4,10 +4,9 @@ import * as vscode from "vscode";
 import { type ClientContextProvider, toProtocolRange } from "./client_context";
 import { BUILT_PROMPT_LANGUAGE, VIRTUAL_SCHEME } from "./documents";
 import { errorSentence, isCancelled } from "./errors";
-import { formatTokenUsage, pluralize } from "./format";
+import { formatTokenUsage, pluralize, promptText } from "./format";
 import { toChatMessages } from "./language_model";
 import { chat, lm, requestModel } from "./optional_api";
-import { promptText } from "./preview/preview_page";
 import { type PromptBuilder, uriMention } from "./prompt_builder";
 import type { BuildParams, BuildResult, Turn } from "./protocol";
 

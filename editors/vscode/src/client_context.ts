@@ -3,7 +3,7 @@
 
 import * as vscode from "vscode";
 import { toLspDiagnostics } from "./diagnostics";
-import { OUTPUT_SCHEME, isCodeDocument, openTabUris } from "./documents";
+import { NOT_SENT, isCodeDocument, openTabUris } from "./documents";
 import type { Context, Location, Turn } from "./protocol";
 import { TerminalTracker } from "./terminal_tracker";
 
@@ -100,10 +100,10 @@ export class ClientContextProvider implements vscode.Disposable {
       .filter((file) => file.diagnostics.length > 0);
   }
 
-  /** Check whether a document may be sent together with others: it is neither output nor a setting of the editor. */
+  /** Check whether a document may be sent together with others: it is not output, a page or a setting of the editor. */
   private isShared(uri: vscode.Uri): boolean {
     const isSetting = uri.scheme === EDITOR_SETTINGS_SCHEME || uri.path.startsWith(`${this.userFolder.path}/`);
-    return uri.scheme !== OUTPUT_SCHEME && !isSetting;
+    return !NOT_SENT.includes(uri.scheme) && !isSetting;
   }
 }
 

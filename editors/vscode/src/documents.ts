@@ -1,6 +1,6 @@
 // Which documents the server receives: open workspace files, because it indexes unsaved edits, prompt documents, and
-// every other document that an editor shows, because a question can mention it by kind.  Only prompt documents get
-// language features.
+// every other document that an editor shows, because a question can mention it by kind.  Only prompt documents,
+// pages and instruction files get language features.
 
 import * as vscode from "vscode";
 import type { DocumentFilter } from "vscode-languageclient/node";
@@ -12,8 +12,19 @@ export const VIRTUAL_SCHEME = "promptls";
 /** Type of the notebooks that are synchronized as notebooks; the cells of others are synchronized as documents. */
 const SYNCHRONIZED_NOTEBOOK = "jupyter-notebook";
 /** Scheme of output channels, which are never sent. */
-export const OUTPUT_SCHEME = "output";
+const OUTPUT_SCHEME = "output";
+/** Scheme of the pages that the server renders, which are never sent. */
+export const PAGE_SCHEME = "promptls-page";
+/** Schemes of documents that are never sent. */
+export const NOT_SENT = [OUTPUT_SCHEME, PAGE_SCHEME];
 const SCHEMES = ["file", "untitled"];
+/** Patterns of the instruction files of agents, which the server checks; it ignores other documents. */
+const INSTRUCTION_FILES = [
+  "**/{AGENTS,CLAUDE,CLAUDE.local,GEMINI,CODEBUDDY,SKILL,copilot-instructions}.md",
+  "**/*.{instructions.md,mdc,rule.md,chatmode.md,agent.md}",
+  "**/{.cursorrules,.windsurfrules,.clinerules,.codebuddyrules}",
+  "**/.{claude,windsurf,clinerules,roo,continue,promptls,codebuddy,sourcegraph}/**/*.md",
+];
 
 /** Return the additional prompt languages of the setting.  An invalid value counts as empty; the server reports it. */
 export function additionalPromptLanguages(): string[] {
@@ -25,7 +36,8 @@ export function additionalPromptLanguages(): string[] {
 export function promptSelector(additionalLanguages: readonly string[]): DocumentFilter[] {
   const languages = [PROMPT_LANGUAGE, BUILT_PROMPT_LANGUAGE, ...additionalLanguages];
   const filters = languages.flatMap((language) => SCHEMES.map((scheme) => ({ scheme, language })));
-  return [...filters, { scheme: "file", pattern: "**/*.prompt.md" }];
+  const patterns = ["**/*.promptls.md", "**/*.prompt.md", ...INSTRUCTION_FILES];
+  return [...filters, ...patterns.map((pattern) => ({ scheme: "file", pattern }))];
 }
 
 /** Selector of documents that may be synchronized: all of them; `isSynchronized` decides for each document. */
@@ -35,16 +47,22 @@ export function isPromptDocument(document: vscode.TextDocument): boolean {
   return (
     SCHEMES.includes(document.uri.scheme) &&
     (document.languageId === PROMPT_LANGUAGE ||
-      document.uri.path.endsWith(".prompt.md") ||
+      document.uri.path.endsWith(".promptls.md") ||
+      isOlderName(document) ||
       additionalPromptLanguages().includes(document.languageId))
   );
+}
+
+/** Check for the name that prompt documents share with the prompt files of VS Code, which stay its own. */
+function isOlderName({ uri, languageId }: vscode.TextDocument): boolean {
+  return uri.path.endsWith(".prompt.md") && languageId !== "prompt" && !uri.path.includes("/.github/prompts/");
 }
 
 /** Check whether a document is synchronized with the server. */
 export function isSynchronized(document: vscode.TextDocument): boolean {
   if (isPromptDocument(document) || document.languageId === BUILT_PROMPT_LANGUAGE) return true;
   const { uri } = document;
-  if (uri.scheme === OUTPUT_SCHEME) return false;
+  if (NOT_SENT.includes(uri.scheme)) return false;
   return (uri.scheme === "file" && vscode.workspace.getWorkspaceFolder(uri) !== undefined) || isShown(document);
 }
 
@@ -61,10 +79,10 @@ function notebookOf(cell: vscode.TextDocument): vscode.NotebookDocument | undefi
   );
 }
 
-/** Check whether a question can refer to a document: it is neither a prompt nor the output of a program. */
+/** Check whether a question can refer to a document: it is neither a prompt, a page, nor the output of a program. */
 export function isCodeDocument(document: vscode.TextDocument): boolean {
   const isPrompt = isPromptDocument(document) || document.languageId === BUILT_PROMPT_LANGUAGE;
-  return document.uri.scheme !== OUTPUT_SCHEME && !isPrompt;
+  return !NOT_SENT.includes(document.uri.scheme) && !isPrompt;
 }
 
 /** Return the URIs of the documents in tabs: of a comparison, the right side; of some notebooks, the cells. */

@@ -5,12 +5,13 @@ import { registerChatParticipant } from "./chat_participant";
 import { ClientContextProvider } from "./client_context";
 import { runDoctor } from "./doctor";
 import { explainIgnore } from "./explain_ignore";
-import { InfoPanel } from "./info_panel";
+import { explainAtCursor, showCallPaths, showGraph } from "./info_pages";
 import { registerTools } from "./language_model_tools";
 import { registerMcpServer } from "./mcp_server";
 import { addMemoryEntry, showMemory } from "./memory";
 import { withErrorNotification } from "./notifications";
-import { Preview } from "./preview/preview";
+import { locationHighlight } from "./open_location";
+import { Pages, pageLine } from "./pages";
 import { PromptBuilder } from "./prompt_builder";
 import type { BuildParams, BuildResult, Status } from "./protocol";
 import { askByRecipe } from "./recipes";
@@ -18,7 +19,6 @@ import { showSearch } from "./search";
 import { Server } from "./server";
 import { serverSettings } from "./settings";
 import { StatusBarItem, showStatusMenu } from "./status_bar";
-import { locationHighlight } from "./webview/open_location";
 
 /** API for other extensions. */
 export interface Api {
@@ -39,9 +39,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
   const clientContext = new ClientContextProvider(vscode.Uri.joinPath(context.globalStorageUri, "../.."));
   const server = new Server(context, clientContext, log, serverSettings(manifest));
   activeServer = server;
-  const preview = new Preview(context.extensionUri);
-  const prompts = new PromptBuilder(server, clientContext, preview);
-  const infoPanel = new InfoPanel(context.extensionUri, server);
+  const pages = new Pages(server);
+  const prompts = new PromptBuilder(server, clientContext, pages);
   const icon = vscode.Uri.joinPath(context.extensionUri, "images", "icon.png");
 
   const commands: Record<string, (argument?: unknown) => unknown> = {
@@ -50,18 +49,28 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     newPrompt: () => prompts.newPrompt(),
     openPrompt: (argument) => prompts.openPrompt(argument),
     copyPrompt: (argument) => prompts.copyPrompt(argument),
-    setBudget: (argument) => server.request("setBudget", argument),
+    answer: (argument) => prompts.answer(argument),
+    setBudget: (argument) => pages.setBudget(argument),
+    pageAction: (argument) => pages.act(argument as Parameters<Pages["act"]>[0]),
+    pinItem: (argument) => pages.act({ ...pageLine(argument), action: "pin" }),
+    dropItem: (argument) => pages.act({ ...pageLine(argument), action: "drop" }),
+    openPlace: (argument) => pages.openPlace(argument),
+    copyPage: (argument) => pages.copy(argument),
+    sendPage: (argument) => pages.sendToChat(argument),
+    openPageAsDocument: (argument) => pages.openAsDocument(argument),
+    rebuildPage: (argument) => pages.act({ ...pageLine(argument), action: "rebuild" }),
     recipe: () => askByRecipe(server, prompts),
     search: () => showSearch(server),
-    explain: () => infoPanel.explainAtCursor(),
-    graph: () => infoPanel.showGraph(),
-    callPaths: () => infoPanel.showCallPaths(),
-    mentions: () => infoPanel.showMentionKinds(),
+    explain: () => explainAtCursor(pages),
+    graph: () => showGraph(pages),
+    callPaths: () => showCallPaths(pages),
+    mentions: () => pages.open("mentionKinds", {}, "listing the mention kinds"),
     remember: () => addMemoryEntry(server),
     memory: () => showMemory(server),
     explainIgnore: (argument) => explainIgnore(server, argument),
     reindex: () => server.request("reindex", { full: false }),
     status: () => showStatusMenu(server),
+    showStatus: () => pages.open("status", {}, "reading the status"),
     install: () => server.install(),
     restart: () => server.restart("requested by the user"),
     showLog: () => log.show(),
@@ -71,13 +80,9 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     log,
     clientContext,
     server,
-    preview,
-    infoPanel,
+    pages,
     locationHighlight,
     new StatusBarItem(server),
-    server.onDidChange(() => {
-      if (server.status?.complete === 1) void preview.indexCompleted();
-    }),
     ...Object.entries(commands).map(([name, run]) =>
       vscode.commands.registerCommand(`promptls.${name}`, withErrorNotification(run)),
     ),

@@ -1,4 +1,4 @@
-// Formatting of protocol values for lists, tooltips and webviews.  Pure: does not import vscode.
+// Formatting of protocol values for lists, tooltips and messages.  Pure: does not import vscode.
 
 import type {
   BuildResult,
@@ -6,7 +6,6 @@ import type {
   IgnoreVerdict,
   Item,
   MemoryEntry,
-  Node,
   Range,
   Recipe,
   Status,
@@ -42,17 +41,6 @@ export function fileName(uri: string): string {
     return decodeURIComponent(name) || uri;
   } catch {
     return name;
-  }
-}
-
-/** Return the decoded path relative to its workspace folder; the whole path if it is outside of all folders. */
-export function relativePath(uri: string, folders: readonly string[]): string {
-  const folder = folders.find((candidate) => uri.startsWith(candidate.endsWith("/") ? candidate : `${candidate}/`));
-  const path = folder === undefined ? uri.replace(/^file:\/\//, "") : uri.slice(folder.replace(/\/$/, "").length + 1);
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
   }
 }
 
@@ -100,12 +88,6 @@ export function ignoreMessage(name: string, verdict: IgnoreVerdict): string {
   return `${name} is not indexed: ${reason || "unknown reason"}.`;
 }
 
-/** Return the qualified name of a node, which is the last part of its ID. */
-export function nodeName(node: Node): string {
-  const prefix = `${node.type}:${node.path}:`;
-  return node.id.startsWith(prefix) && node.id.length > prefix.length ? node.id.slice(prefix.length) : node.name;
-}
-
 const KIND_ICONS: Record<string, string> = {
   file: "file",
   folder: "folder",
@@ -132,6 +114,12 @@ const KIND_ICONS: Record<string, string> = {
 
 export function iconOf(kind: string): string {
   return Object.hasOwn(KIND_ICONS, kind) ? (KIND_ICONS[kind] as string) : "symbol-misc";
+}
+
+/** Return the text of a prompt as it is sent. */
+export function promptText(result: BuildResult): string {
+  if (typeof result.prompt === "string") return result.prompt;
+  return (result.messages ?? []).map((message) => `[${message.role}]\n${message.content}`).join("\n\n");
 }
 
 /** Maximum number of mentions named in a notification. */

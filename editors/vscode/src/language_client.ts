@@ -12,9 +12,10 @@ import {
   TransportKind,
 } from "vscode-languageclient/node";
 import { provideCompletionItem } from "./completion";
-import { SYNC_SELECTOR, additionalPromptLanguages, isSynchronized, promptSelector } from "./documents";
+import { PAGE_SCHEME, SYNC_SELECTOR, additionalPromptLanguages, isSynchronized, promptSelector } from "./documents";
 import { errorSentence } from "./errors";
 import { provideHover } from "./hover";
+import { provideDocumentLinks } from "./pages";
 import type { Context, Status } from "./protocol";
 import type { NestedSettings } from "./settings";
 
@@ -29,6 +30,7 @@ export interface ClientOptions {
   /** Handler of `promptls/complete`; undefined if the user does not allow it or the editor has no models. */
   complete: CompleteHandler | undefined;
   onStatusChanged(status: Status): void;
+  onPageChanged(uri: string): void;
   errorHandler: ErrorHandler;
 }
 
@@ -55,6 +57,7 @@ export function createClient(options: ClientOptions): LanguageClient {
     middleware: {
       ...synchronizationMiddleware((document) => client.open(document)),
       provideCompletionItem,
+      provideDocumentLinks,
       provideHover,
       workspace: {
         configuration: (params) =>
@@ -70,9 +73,21 @@ export function createClient(options: ClientOptions): LanguageClient {
   };
   const client: PromptLanguageClient = new PromptLanguageClient("promptls", "promptls", run, clientOptions);
   client.featureSelector = promptSelector(additionalLanguages);
-  client.registerFeature(experimentalCapabilities({ clientContext: true, complete: options.complete !== undefined }));
+  client.registerFeature(
+    capabilitiesFeature((capabilities) => {
+      const promptls = { clientContext: true, complete: options.complete !== undefined };
+      capabilities.experimental = { ...(capabilities.experimental as object | undefined), promptls };
+      // Of LSP 3.18, which this version of the library does not have.
+      const textDocumentContent = { dynamicRegistration: false };
+      capabilities.workspace = Object.assign(capabilities.workspace ?? {}, { textDocumentContent });
+    }),
+  );
   client.registerFeature(synchronizationOfShownDocuments(client));
   client.onNotification("promptls/statusChanged", (status: Status) => options.onStatusChanged(status));
+  client.onRequest("workspace/textDocumentContent/refresh", ({ uri }: { uri: string }) => {
+    options.onPageChanged(uri);
+    return null;
+  });
   client.onRequest("promptls/clientContext", (params: { kinds?: string[] }) => options.clientContext(params.kinds ?? []));
   const complete = options.complete;
   if (complete !== undefined) {
@@ -116,7 +131,10 @@ function synchronizationMiddleware(openDocument: (document: vscode.TextDocument)
 
 const SYNC_METHODS = ["didOpen", "didChange", "didSave", "didClose", "willSave", "willSaveWaitUntil"];
 
-/** A language client that synchronizes all documents of its selector but adds language features to prompt documents only. */
+/** Language features of pages.  With definitions, a Ctrl+click on a link would do two things. */
+const PAGE_METHODS = ["documentLink", "foldingRange"];
+
+/** A language client that synchronizes all documents of its selector; language features are for prompts and pages only. */
 class PromptLanguageClient extends LanguageClient {
   featureSelector: DocumentFilter[] = [];
 
@@ -127,7 +145,9 @@ class PromptLanguageClient extends LanguageClient {
     const [namespace, name = ""] = method.split("/");
     if (namespace === "textDocument" && !SYNC_METHODS.includes(name)) {
       const initialize = feature.initialize.bind(feature) as (c: ServerCapabilities, s: DocumentFilter[]) => void;
-      feature.initialize = (capabilities: ServerCapabilities) => initialize(capabilities, this.featureSelector);
+      const pages = PAGE_METHODS.includes(name) ? [{ scheme: PAGE_SCHEME }] : [];
+      feature.initialize = (capabilities: ServerCapabilities) =>
+        initialize(capabilities, [...this.featureSelector, ...pages]);
     }
     super.registerFeature(feature);
   }
@@ -168,11 +188,9 @@ function synchronizationOfShownDocuments(client: PromptLanguageClient): StaticFe
   };
 }
 
-function experimentalCapabilities(promptls: { clientContext: boolean; complete: boolean }): StaticFeature {
+function capabilitiesFeature(fillClientCapabilities: (capabilities: ClientCapabilities) => void): StaticFeature {
   return {
-    fillClientCapabilities(capabilities: ClientCapabilities): void {
-      capabilities.experimental = { ...(capabilities.experimental as object | undefined), promptls };
-    },
+    fillClientCapabilities,
     initialize(): void {},
     getState: () => ({ kind: "static" }),
     clear(): void {},

@@ -6,18 +6,16 @@ import { PROMPT_LANGUAGE, isCodeDocument, isPromptDocument } from "./documents";
 import { UserError } from "./errors";
 import { formatMention } from "./mention";
 import { withDelayedProgress } from "./notifications";
-import { type BuildFunction, type Preview, copyBuiltPrompt } from "./preview/preview";
+import { type Pages, buildAndCopy } from "./pages";
 import type { BuildParams, BuildResult, Context, Range } from "./protocol";
 import { type Question, showQuestionInput } from "./question_input";
 import type { Server } from "./server";
-
-const BUILD_PROGRESS = "building the prompt";
 
 export class PromptBuilder {
   constructor(
     private readonly server: Server,
     private readonly clientContext: ClientContextProvider,
-    private readonly preview: Preview,
+    private readonly pages: Pages,
   ) {}
 
   /** Build a prompt; the default context is the current state of the editor. */
@@ -40,10 +38,11 @@ export class PromptBuilder {
   }
 
   private async runAction({ message, action }: Question, params: Partial<BuildParams>): Promise<void> {
-    const build: BuildFunction = (token) => this.build({ message, ...params }, token);
-    if (action === "preview") await this.preview.show(build);
-    else if (action === "copy") await copyBuiltPrompt(await withDelayedProgress(BUILD_PROGRESS, build));
-    else await openPromptDocument(message);
+    if (action === "document") return openPromptDocument(message);
+    const build = { message, ...params, context: this.currentContext() };
+    if (action === "copy") return buildAndCopy(this.server, (token) => this.build(build, token));
+    // The chat participant has no arguments of recipes.
+    await this.pages.openPrompt(build, params.recipe === undefined ? { question: () => message } : {});
   }
 
   /** Ask a question about the selected lines. */
@@ -61,20 +60,28 @@ export class PromptBuilder {
     await openPromptDocument(mention === undefined ? "" : `\n\n${mention}\n`);
   }
 
-  /** Build and preview a prompt document: the command's argument, else the active one. */
+  /** Build a prompt document and show its page: the command's argument, else the active one. */
   async openPrompt(argument?: unknown): Promise<void> {
-    await this.preview.show(await this.documentBuild(argument));
+    const document = await findPromptDocument(argument);
+    const params = { ...documentParams(document), context: this.currentContext() };
+    await this.pages.openPrompt(params, { followsDocument: true, question: () => document.getText() });
+  }
+
+  /** Let the language model of the settings answer in a prompt document: the command's argument, else the active one. */
+  async answer(argument?: unknown): Promise<void> {
+    const uri = (await findPromptDocument(argument)).uri.toString();
+    await withDelayedProgress("waiting for the answer", (token) => this.server.request("answer", { uri }, token));
   }
 
   /** Build and copy a prompt document: the command's argument, else the active one. */
   async copyPrompt(argument?: unknown): Promise<void> {
-    await copyBuiltPrompt(await withDelayedProgress(BUILD_PROGRESS, await this.documentBuild(argument)));
-  }
-
-  private async documentBuild(argument: unknown): Promise<BuildFunction> {
     const document = await findPromptDocument(argument);
-    return (token) => this.build({ message: document.getText(), document: document.uri.toString() }, token);
+    await buildAndCopy(this.server, (token) => this.build(documentParams(document), token));
   }
+}
+
+function documentParams(document: vscode.TextDocument): BuildParams {
+  return { message: document.getText(), document: document.uri.toString() };
 }
 
 async function findPromptDocument(argument: unknown): Promise<vscode.TextDocument> {
@@ -87,7 +94,7 @@ async function findPromptDocument(argument: unknown): Promise<vscode.TextDocumen
   if (argument instanceof vscode.Uri) return vscode.workspace.openTextDocument(argument);
   const document = vscode.window.activeTextEditor?.document;
   if (document !== undefined && isPromptDocument(document)) return document;
-  throw new UserError("Open a prompt document (*.prompt.md) first, or create one with “New Prompt Document”.");
+  throw new UserError("Open a prompt document (*.promptls.md) first, or create one with “New Prompt Document”.");
 }
 
 /** Open an untitled prompt document with the cursor where the question goes. */

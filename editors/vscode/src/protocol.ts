@@ -59,16 +59,7 @@ export interface Item extends Location {
   path: string;
   kind: string;
   why: string;
-  unsaved?: boolean;
   symbol?: string;
-  form?: string;
-  tokens?: number;
-  citation?: string;
-}
-
-export interface OmittedItem extends Location {
-  reason: string;
-  tokens: number;
 }
 
 export interface Mention {
@@ -76,8 +67,6 @@ export interface Mention {
   kind: string;
   status: string;
   targets: Location[];
-  candidates?: string[];
-  tokens: number;
   reason: string;
   suggestion?: string;
 }
@@ -87,7 +76,6 @@ export interface TokenUsage {
   used: number;
   counter: string;
   exact: boolean;
-  sections: Record<string, number>;
 }
 
 export interface BuildResult {
@@ -95,12 +83,16 @@ export interface BuildResult {
   messages?: { role: string; content: string }[];
   tokens: TokenUsage;
   items: Item[];
-  omitted: OmittedItem[];
   mentions: Mention[];
-  droppedCount: number;
-  trace: { line: string };
   index: { state: string; complete: number; message: string };
   warnings: string[];
+}
+
+/** Result of `promptls/openPage`. */
+export interface OpenedPage<R> {
+  uri: string;
+  title: string;
+  result: R;
 }
 
 export interface CompletionList {
@@ -131,59 +123,6 @@ export interface Status {
   embedder: { model: string; problem: string };
   message: string;
 }
-
-/** A node of the knowledge graph: a definition or a file. */
-export interface Node extends Location {
-  id: string;
-  type: string;
-  name: string;
-  path: string;
-  summary: string;
-  layer: string;
-}
-
-export interface Edge {
-  source: string;
-  target: string;
-  type: string;
-  uri?: string;
-  line?: number;
-  description: string;
-}
-
-export interface Graph {
-  project: { name: string; description: string; languages: string[]; frameworks: string[] };
-  layers: { name: string; about: string; nodes: string[] }[];
-  nodes: Node[];
-  edges: Edge[];
-  /** Call paths, each a list of node IDs. */
-  paths?: string[][];
-  problem?: string;
-  suggestions?: string[];
-}
-
-/** A definition and its relations; if `found` is false, the problem and similar names. */
-export interface Explanation extends Partial<Record<Relation, Node[]>> {
-  found: boolean;
-  node?: Node;
-  signature?: string;
-  doc?: string;
-  problem?: string;
-  suggestions?: string[];
-}
-
-export type Relation =
-  | "children"
-  | "callers"
-  | "callees"
-  | "supertypes"
-  | "subtypes"
-  | "users"
-  | "tests"
-  | "imports"
-  | "importers"
-  | "documents"
-  | "others";
 
 export interface MemoryEntry {
   id: string;
@@ -231,8 +170,4 @@ export interface IgnoreVerdict {
   rule?: string;
   file?: string;
   line?: number;
-}
-
-export interface MentionKinds {
-  kinds: { name: string; syntax: string[]; help: string }[];
 }

@@ -7,7 +7,7 @@ import { withErrorNotification } from "./notifications";
 import { openPromptDocument, uriMention } from "./prompt_builder";
 import type { Item, SearchResult } from "./protocol";
 import type { Server } from "./server";
-import { openLocation } from "./webview/open_location";
+import { openLocation } from "./open_location";
 
 const MAX_HITS = 30;
 /** Delay after the last keystroke before a search starts, in milliseconds. */

@@ -45,6 +45,9 @@ export class Server implements vscode.Disposable {
 
   private readonly changeEmitter = new vscode.EventEmitter<void>();
   readonly onDidChange = this.changeEmitter.event;
+  private readonly pageEmitter = new vscode.EventEmitter<string>();
+  /** The text of a page has changed; the value is its URI. */
+  readonly onDidChangePage = this.pageEmitter.event;
 
   private client: LanguageClient | undefined;
   /** Last queued start, stop or restart. */
@@ -67,6 +70,7 @@ export class Server implements vscode.Disposable {
   ) {
     this.listeners = [
       this.changeEmitter,
+      this.pageEmitter,
       vscode.workspace.onDidChangeConfiguration((event) => {
         if (event.affectsConfiguration("promptls")) {
           this.handleSettingsChange(event.affectsConfiguration("promptls.server.path"));
@@ -149,6 +153,7 @@ export class Server implements vscode.Disposable {
       clientContext: (kinds) => this.clientContext.resolve(kinds),
       complete: completeHandler(),
       onStatusChanged: (status) => this.setStatus(status),
+      onPageChanged: (uri) => this.pageEmitter.fire(uri),
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue }),
         closed: () => this.handleConnectionClosed(client),
@@ -317,13 +322,14 @@ export class Server implements vscode.Disposable {
   // ---- requests
 
   /**
-   * Send a request.  If the server exits before it responds, the request is retried once.
+   * Send a request; a method without a namespace is one of `promptls/`.
+   * If the server exits before it responds, the request is retried once.
    * Throws `ReportedError`, `CancelledError` and errors of the server.
    */
   async request<R>(method: string, params: unknown, token?: vscode.CancellationToken): Promise<R> {
     for (let attempt = 0; ; attempt++) {
       const client = await orCancelled(this.runningClient(), token);
-      const name = `promptls/${method}`;
+      const name = method.includes("/") ? method : `promptls/${method}`;
       try {
         const response = token ? client.sendRequest<R>(name, params, token) : client.sendRequest<R>(name, params);
         return await orCancelled(response, token);
@@ -359,6 +365,11 @@ export class Server implements vscode.Disposable {
         resolve();
       });
     });
+  }
+
+  /** Wait until the index is complete, or the server has ended. */
+  async indexCompleted(): Promise<void> {
+    while ((this.isRunning() || this.state === "starting") && this.status?.complete !== 1) await this.nextChange();
   }
 
   private isRunning(): boolean {

@@ -56,6 +56,7 @@ const PROMPT_CHOICES: Choice[] = [
   { label: "$(type-hierarchy) Show knowledge graph…", command: "promptls.graph" },
   { label: "$(bookmark) Show memory", command: "promptls.memory" },
   { label: "Index", kind: vscode.QuickPickItemKind.Separator },
+  { label: "$(info) Show status", command: "promptls.showStatus" },
   { label: "$(question) Why is this file not indexed?", command: "promptls.explainIgnore" },
   { label: "$(refresh) Rescan workspace", command: "promptls.reindex" },
 ];

@@ -29,6 +29,7 @@ from promptls.engine import Engine
 from promptls.index import Snapshot, SourceReader
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.resolve import locate_message, message_syntax
+from promptls.mentions.syntax.answers import split_turns
 from promptls.model import CancelToken, FileText, Mention, Span
 from promptls.prompt.assemble import BudgetTooSmall, PromptItem
 from promptls.prompt.budget import BudgetRequest
@@ -45,6 +46,12 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
     """Handle `promptls/buildPrompt`."""
     if not params.message.strip() and params.recipe is None:  # a recipe can do without
         raise InvalidParams("message: must not be blank.", "message")
+    turns, (start, end) = split_turns(params.message)
+    before = params.message[:start]
+    if end - start < len(params.message):
+        history = (*params.context.history, *(protocol.Turn(role, content) for role, content in turns))
+        with_turns = structs.replace(params.context, history=history)
+        params = structs.replace(params, message=params.message[start:end], context=with_turns)
     client = decode_client_context(params.context, engine.workspace)
     syntax = message_syntax(params.message)
     snapshot = engine.snapshot_for_message(syntax, token)
@@ -62,7 +69,11 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
             "message",
         ) from None
     engine.workspace.edit_history.mark_prompt()
-    return _encode_prompt(engine, params, options, snapshot, result, incomplete)
+    encoded = _encode_prompt(engine, params, options, snapshot, result, incomplete)
+    shift = utf16_offsets(before)(len(before))
+    for mention in encoded["mentions"] if shift else ():
+        mention["range"] = {side: offset + shift for side, offset in mention["range"].items()}
+    return encoded
 
 
 def _resolve_options(

@@ -18,7 +18,7 @@ from promptls.util.text.display import plural
 MAX_OMITTED = 60
 """Maximum number of omitted items on the page of a prompt."""
 
-BAR_CELLS = 60
+BAR_CELLS = 48
 BAR_GLYPHS = "█▓▒▚▞▤"
 """One glyph for each section, the largest first; they differ without colors."""
 FREE_GLYPH = "░"
@@ -75,9 +75,8 @@ def prompt_page(result: Json, pinned: Iterable[Group] = (), dropped: Iterable[Gr
         pinned: What the user has pinned.
         dropped: What the user has dropped.
     """
-    used = plural(result["tokens"]["used"], "token")
     lines = [*_prompt_lines(result, frozenset(map(_key, chain.from_iterable(pinned))), list(dropped))]
-    return Page(f"Prompt, {used}", tuple(lines))
+    return Page("Prompt", tuple(lines))
 
 
 def _prompt_lines(result: Json, pinned: frozenset[str], dropped: list[Group]) -> Iterator[PageLine]:
@@ -139,13 +138,15 @@ def token_bar(tokens: Json) -> tuple[str, str]:
 
 
 def item_row(item: Json) -> str:
-    """Return an item of a prompt in columns: tokens, form, why, place, names."""
+    """Return an item of a prompt: tokens, why, place, names, and how it differs from the full saved text."""
     names = [item["symbol"]] if "symbol" in item else [one["symbol"] for one in item.get("joined", ())]
-    unsaved = "  unsaved" if item.get("unsaved") else ""
-    row = (
-        f"{item['tokens']:>6,}  {item['form']:<9} {item['why']:<16}  {place_of(item)}  {', '.join(filter(None, names))}"
-    )
-    return row.rstrip() + unsaved
+    parts = (f"{item['tokens']:>6,}  {item['why']:<16}", place_of(item), ", ".join(filter(None, names)), _state(item))
+    return "  ".join(filter(None, parts))
+
+
+def _state(item: Json) -> str:
+    form = "" if item["form"] == "full" else item["form"]
+    return ", ".join(filter(None, (form, "unsaved" if item.get("unsaved") else "")))
 
 
 def place_of(item: Json) -> str:
@@ -163,7 +164,7 @@ def _item_lines(item: Json, pinned: frozenset[str]) -> Iterator[PageLine]:
     if len(regions) == 1 or len(regions) > len(joined):
         yield PageLine(f"- {item_row(item)}{_buttons(regions, pinned)}", _shown(item), place_of(item), regions)
         return
-    row = f"{item['tokens']:>6,}  {item['form']:<9} {item['path']}  {plural(len(joined), 'region')}"
+    row = "  ".join(filter(None, (f"{item['tokens']:>6,}", item["path"], plural(len(joined), "region"), _state(item))))
     yield PageLine(f"- {row}{_buttons(regions, pinned)}", _shown(item), item["path"], regions)
     for one, region in zip(joined, regions, strict=True):
         place = place_of(one).removeprefix(":")

@@ -40,6 +40,10 @@ CUSTOM_REQUESTS: dict[str, tuple[type[Params], Callable[..., Json]]] = {
     "promptls/status": (protocol.NoParams, _request("index_requests:status")),
     "promptls/reindex": (protocol.ReindexParams, _request("index_requests:reindex")),
     "promptls/explainIgnore": (protocol.UriParams, _request("index_requests:explain_ignore")),
+    "promptls/lintInstructions": (
+        protocol.LintInstructionsParams,
+        _request("lint_instructions:lint_instructions"),
+    ),
     "promptls/mentionKinds": (protocol.NoParams, _request("introspection:mention_kinds")),
     "promptls/models": (protocol.NoParams, _request("introspection:models")),
     "promptls/recipes": (protocol.NoParams, _request("introspection:recipes")),

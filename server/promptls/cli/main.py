@@ -13,7 +13,7 @@ from logging.handlers import RotatingFileHandler
 
 from promptls import __version__
 from promptls.api.open_workspace import InvalidFolder
-from promptls.cli import index_commands, install, prompt_commands, search_commands, server_commands
+from promptls.cli import index_commands, install, lint, prompt_commands, search_commands, server_commands
 from promptls.cli.output import (
     FAILURE,
     SUCCESS,
@@ -85,6 +85,7 @@ def argument_parser() -> argparse.ArgumentParser:
     search_commands.add_parsers(commands)
     prompt_commands.add_memory_parser(commands)
     prompt_commands.add_recipes_parser(commands)
+    lint.add_parser(commands)
     index_commands.add_parsers(commands)
     index_commands.add_doctor_parser(commands)
     for add_parser in entry_points.commands():

@@ -12,6 +12,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 
 from msgspec import Struct
 
@@ -66,6 +67,10 @@ CONVENTIONS: tuple[RuleConvention, ...] = (  # order breaks ties between rules
     RuleConvention((), ".sourcegraph", (".rule.md",)),
     RuleConvention(("CODEBUDDY.md", ".codebuddyrules", ".codebuddy/rules.md"), ".codebuddy/rules"),
 )
+
+_AGENTS = 1
+_WITHOUT_AGENTS = frozenset({2, 3})
+"""Indices of AGENTS.md, and of the tools that do not read it by default."""
 
 TOP_LEVEL_NAMES = tuple(
     dict.fromkeys(name.split("/")[0] for family in CONVENTIONS for name in (*family.files, family.folder) if name)
@@ -337,6 +342,43 @@ def collect_rules(sources: SourceReader, files: Sequence[str]) -> RuleSet:
         if entries:
             active.append(RuleFile(rule.location.path, label, tuple(entries)))
     return RuleSet(tuple(active), tuple(dict.fromkeys(problems)))
+
+
+def rule_location(path: str, sources: SourceReader) -> RuleLocation | None:
+    """Return the location of a rule file by its path, None for other files."""
+    root = sources.snapshot.root_of(path)
+    name = path[len(root.path.rstrip("/")) + 1 :] if root is not None else ""
+    parts = name.split("/")
+    for depth in range(len(parts)):
+        folder, inner = "/".join(parts[:depth]), "/".join(parts[depth:])
+        for number, convention in enumerate(CONVENTIONS):
+            inside = convention.folder and inner.startswith(f"{convention.folder}/")
+            if root is not None and (inner in convention.files or (inside and inner.endswith(convention.extensions))):
+                return RuleLocation(root, name, folder, number, sources.snapshot.label(path))
+    return None
+
+
+def rules_of_tool(location: RuleLocation, text: str, sources: SourceReader) -> tuple[str, tuple[RuleFile, ...]] | None:
+    """Return the files that a rule file applies to, in words, and what its tool loads for one of them.
+
+    None if it applies to no file of the workspace.  Tools read AGENTS.md beside their own files, apart from Claude Code
+    and Gemini CLI.
+    """
+    rule_filter = parse_filter(parse_front_matter(text))
+    names = (p for p, e in sources.snapshot.files.items() if e.root == location.root.path)
+    below = (p for p in names if not location.folder or p.startswith(f"{location.root.path}/{location.folder}/"))
+    candidates = _active_files(sources, list(islice(below, MAX_ACTIVE_FILES * 10)))
+    try:
+        matching = matching_files(rule_filter, candidates, location.folder, MatchBudget())
+    except (RegexError, MatchBudgetExceeded):
+        return None
+    if rule_filter.on_request or rule_filter.error or not matching:
+        return None
+    scope = ", ".join(rule_filter.globs) or (f"{location.folder}/**" if location.folder else "every file")
+    family = {location.convention} | (set() if location.convention in _WITHOUT_AGENTS else {_AGENTS})
+    loaded = collect_rules(sources, [matching[0].path]).active
+    places = ((rule, rule_location(rule.path, sources)) for rule in loaded)
+    return scope, tuple(rule for rule, place in places if place is not None and place.convention in family)
 
 
 def _active_files(sources: SourceReader, files: Sequence[str]) -> list[ActiveFile]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import re
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
-from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
 
 from promptls.api.messages import params as protocol
 from promptls.api.messages.params import Json
@@ -19,7 +20,12 @@ from promptls.lsp.dispatch import decode_params, handle_request
 from promptls.lsp.documents import EXPORTED_SUFFIX
 from promptls.lsp.handlers import CUSTOM_REQUESTS
 from promptls.lsp.publish_diagnostics import schedule_diagnostics
+from promptls.mentions.syntax.answers import format_answer
+from promptls.model import CancelToken
 from promptls.settings import MAX_TOKENS, Settings, cache_directory
+
+if TYPE_CHECKING:
+    from promptls.engine import Engine
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +70,74 @@ async def set_budget(server: PromptServer, *arguments: Any) -> None:
     if server.session is not None:
         server.session.set_budget(params.uri, params.tokens)
         schedule_diagnostics(server, 0)
+
+
+# ---------------------------------------------------------------- answers
+
+
+ANSWER_TIMEOUT_S = 120.0
+"""Seconds for an answer of the language model; choosing code has a shorter limit."""
+MAX_ANSWER_TOKENS = 4_000
+
+
+async def answer(server: PromptServer, *arguments: Any) -> Json:
+    """Handle `promptls/answer`: send the prompt of a document to the language model, and insert its answer below."""
+    uri = decode_params(protocol.UriParams, arguments[0] if arguments else None).uri
+    document, session, loop = server.documents.get(uri), server.session, server.loop
+    if document is None or session is None or loop is None:
+        raise JsonRpcInvalidParams("uri: must name an open prompt document.", data={"field": "uri", "valid": []})
+    context = protocol.encode(session.client_context(uri))
+    params = {"message": document.text, "document": uri, "context": context, "output": "messages"}
+    result = await handle_request(server, "promptls/buildPrompt", *CUSTOM_REQUESTS["promptls/buildPrompt"], params)
+    token = CancelToken()
+    server.cancel_tokens.add(token)
+    try:
+        name, text = await loop.run_in_executor(
+            server.request_executor, _ask_model, session.engine, result["messages"], token
+        )
+    except asyncio.CancelledError:
+        token.cancel()
+        raise
+    finally:
+        server.cancel_tokens.discard(token)
+    await _insert_at_end(server, uri, format_answer(text, name))
+    return {"model": name, "tokens": result["tokens"]}
+
+
+def _ask_model(engine: Engine, messages: list[Json], token: CancelToken) -> tuple[str, str]:
+    """Return the name of the language model and its answer.
+
+    Raises:
+        JsonRpcInternalError: No model is configured, or it did not answer.
+    """
+    from promptls.prompt.language_model import LanguageModel, LanguageModelError
+    from promptls.prompt.layouts import Message
+
+    model = engine.model_for_answers(ANSWER_TIMEOUT_S)
+    if not isinstance(model, LanguageModel):
+        why = model.message if model is not None else "No language model is configured."
+        raise JsonRpcInternalError(f"{why} Set languageModel.use, or send the prompt to a chat.")
+    try:
+        chat = [Message(message["role"], message["content"]) for message in messages]
+        return model.name, model.complete(chat, MAX_ANSWER_TOKENS, token)
+    except LanguageModelError as error:
+        raise JsonRpcInternalError(f"There is no answer: {error}.") from None
+    finally:
+        model.close()
+
+
+async def _insert_at_end(server: PromptServer, uri: str, text: str) -> None:
+    """Insert a text at the end of an open prompt document."""
+    document = server.documents.get(uri)
+    if document is None or server.session is None:
+        return
+    lines = server.session.line_index(uri)
+    assert lines is not None
+    line, character = lines.position(len(document.text.rstrip()))
+    end_line, end_character = lines.position(len(document.text))
+    span = lsp.Range(lsp.Position(line, character), lsp.Position(end_line, end_character))
+    edit = lsp.WorkspaceEdit({uri: [lsp.TextEdit(span, text)]})
+    await server.workspace_apply_edit_async(lsp.ApplyWorkspaceEditParams(edit, "Answer"))
 
 
 # ---------------------------------------------------------------- export

@@ -15,7 +15,7 @@ from promptls.api.messages.params import InvalidParams
 from promptls.index import is_out_of_resources
 from promptls.lsp.client_context import fetch_client_context
 from promptls.lsp.connection import PromptServer
-from promptls.lsp.handlers import LSP_FEATURES
+from promptls.lsp.handlers import INSTRUCTION_FEATURES, LSP_FEATURES
 from promptls.lsp.publish_diagnostics import schedule_diagnostics
 from promptls.model import Cancelled, CancelToken
 from promptls.settings import log_file
@@ -83,7 +83,10 @@ async def handle_request(
         await server.configuration.wait_current()
         if method in LSP_FEATURES:
             target = server.session
-            document = server.documents.get(getattr(getattr(decoded, "text_document", None), "uri", ""))
+            uri = getattr(getattr(decoded, "text_document", None), "uri", "")
+            document = server.documents.get(uri)
+            if document is None and server.documents.instruction_file(uri) is not None:
+                function = INSTRUCTION_FEATURES.get(method, function)
             if document is not None and server.session is not None:
                 context = await fetch_client_context(server, document.text, protocol.Context(), token)
                 if server.session.set_client_context(document.uri, context):

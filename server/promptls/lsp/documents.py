@@ -1,11 +1,12 @@
 """Open prompt documents, as synchronized by the editor, and the pages that it shows.
 
 The index treats them as questions: they are never retrieved as content for a prompt. A document is a prompt document
-because of its language ID (`promptls`, or one that the setting `documents.languages` adds) or its name (`*.prompt.md`).
+because of its language ID (`promptls`, or one that the setting `documents.languages` adds) or its name (`*.promptls.md`, `*.prompt.md`).
 """
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections import OrderedDict
@@ -17,7 +18,7 @@ from msgspec import Struct, structs
 from promptls.api.messages.params import Json
 from promptls.api.pages import Group, Page
 from promptls.lsp.handlers import PAGE_SCHEME
-from promptls.model.files import is_prompt_document
+from promptls.model.files import is_instruction_file, is_prompt_document
 
 EXPORTED_LANGUAGE = "promptls-built"
 """LSP language ID of a built prompt that the editor shows as a document."""
@@ -49,6 +50,7 @@ class OpenDocuments:
         self._lock = threading.Lock()
         self._prompts: dict[str, PromptDocument] = {}
         self._exported: dict[str, PromptDocument] = {}
+        self._instructions: dict[str, PromptDocument] = {}
         self._recent: dict[str, None] = {}
 
     def put(self, document: PromptDocument, extra_languages: Collection[str] = ()) -> None:
@@ -66,11 +68,13 @@ class OpenDocuments:
             else:
                 self._exported.pop(uri, None)
                 self._recent[uri] = None
+            if is_instruction_file(uri):
+                self._instructions[uri] = document
 
     def remove(self, uri: str) -> None:
         """Remove a document that was closed."""
         with self._lock:
-            for documents in (self._prompts, self._exported, self._recent):
+            for documents in (self._prompts, self._exported, self._instructions, self._recent):
                 documents.pop(uri, None)
 
     def get(self, uri: str) -> PromptDocument | None:
@@ -82,6 +86,16 @@ class OpenDocuments:
         """Return an exported prompt that is open as a document."""
         with self._lock:
             return self._exported.get(uri)
+
+    def instruction_file(self, uri: str) -> PromptDocument | None:
+        """Return an instruction file that is open."""
+        with self._lock:
+            return self._instructions.get(uri)
+
+    def instruction_files(self) -> tuple[PromptDocument, ...]:
+        """Return all instruction files that are open."""
+        with self._lock:
+            return tuple(self._instructions.values())
 
     def all(self) -> tuple[PromptDocument, ...]:
         """Return all prompt documents in the order in which they were opened."""
@@ -149,7 +163,8 @@ class OpenPages:
         """Keep a page, under a new URI if there is none, and return its URI."""
         if uri is None or uri not in self._pages:
             self._count += 1
-            uri = f"{PAGE_SCHEME}:/{self._count}/{quote(page.page.title, safe='')}.md"
+            name = quote(re.sub(r"[^\w .-]+", " ", page.page.title).strip() or page.kind)
+            uri = f"{PAGE_SCHEME}:/{self._count}/{name}.md"
         self._pages[uri] = page
         self._pages.move_to_end(uri)
         while len(self._pages) > MAX_PAGES:

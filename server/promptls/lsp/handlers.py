@@ -18,6 +18,8 @@ __all__ = ["CUSTOM_REQUESTS", "LSP_FEATURES"]
 OPEN_PROMPT_COMMAND = "promptls.openPrompt"
 COPY_PROMPT_COMMAND = "promptls.copyPrompt"
 """Commands of code lenses and code actions; clients with a preview of their own run them themselves."""
+ANSWER_COMMAND = "promptls.answer"
+"""Command and request that write the answer of the language model into a prompt document."""
 SET_BUDGET_COMMAND = "promptls.setBudget"
 """Command and request that set the budget of a prompt document."""
 
@@ -36,6 +38,16 @@ TOKEN_MODIFIERS = ("deprecated", "readonly")
 def _feature(reference: str) -> Callable[..., Any]:
     return lazy_function(f"promptls.lsp.features.{reference}")
 
+
+INSTRUCTION_FEATURES: dict[str, Callable[..., Any]] = {
+    lsp.TEXT_DOCUMENT_COMPLETION: _feature("instructions:completion"),
+    lsp.TEXT_DOCUMENT_HOVER: _feature("instructions:hover"),
+    lsp.TEXT_DOCUMENT_DEFINITION: _feature("instructions:definition"),
+    lsp.TEXT_DOCUMENT_DOCUMENT_LINK: _feature("instructions:document_links"),
+    lsp.TEXT_DOCUMENT_CODE_ACTION: _feature("instructions:code_actions"),
+    lsp.TEXT_DOCUMENT_CODE_LENS: _feature("instructions:code_lenses"),
+}
+"""Features of instruction files that are no prompt documents."""
 
 LSP_FEATURES: dict[str, tuple[type[protocol.Params], Callable[..., Any], Any]] = {
     lsp.TEXT_DOCUMENT_COMPLETION: (

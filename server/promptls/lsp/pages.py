@@ -35,7 +35,7 @@ async def page_action(server: PromptServer, *arguments: Any) -> Json:
     params = decode_params(protocol.PageActionParams, arguments[0] if arguments else None)
     page = server.documents.pages.get(params.uri)
     if page is None or page.kind != "prompt":
-        raise JsonRpcInvalidParams("uri: must name the page of a prompt.", data={"field": "uri", "valid": []})
+        raise JsonRpcInvalidParams("This page has ended; build the prompt again.", data={"field": "uri", "valid": []})
     request, pinned, dropped = page.params, page.pinned, page.dropped
     lines = page.page.lines
     regions = lines[params.line].regions if 0 <= params.line < len(lines) else ()
@@ -59,7 +59,7 @@ def page_result(server: PromptServer, *arguments: Any) -> Json:
     uri = decode_params(protocol.UriParams, arguments[0] if arguments else None).uri
     page = server.documents.pages.get(uri)
     if page is None:
-        raise JsonRpcInvalidParams("uri: must name a page.", data={"field": "uri", "valid": []})
+        raise JsonRpcInvalidParams("This page has ended; open it again.", data={"field": "uri", "valid": []})
     return {"uri": uri, "title": page.page.title, "result": page.result}
 
 

@@ -28,7 +28,7 @@ _REFRESHABLE = (("code_lens", "codeLens"), ("inlay_hint", "inlayHint"), ("semant
 
 def schedule_diagnostics(server: PromptServer, delay_s: float = DIAGNOSTICS_DEBOUNCE_S) -> None:
     """Publish diagnostics after a delay; every call restarts the delay."""
-    if server.loop is None or not server.documents.all():
+    if server.loop is None or not (server.documents.all() or server.documents.instruction_files()):
         return
     if server.diagnostics_timer is not None:
         server.diagnostics_timer.cancel()
@@ -79,10 +79,41 @@ async def _publish_diagnostics(server: PromptServer) -> None:
             server.text_document_publish_diagnostics(
                 server.protocol._converter.structure(params, lsp.PublishDiagnosticsParams)
             )
+    await _publish_instruction_diagnostics(server)
     if is_preliminary and server.diagnostics_timer is None:
         schedule_diagnostics(server, TYPING_PAUSE_S)
     if needs_refresh:
         await _request_refresh(server)
+
+
+async def _publish_instruction_diagnostics(server: PromptServer) -> None:
+    """Publish the diagnostics of open instruction files for which they differ from the published ones."""
+    from promptls.lsp.features import instructions
+
+    session, loop = server.session, server.loop
+    for document in server.documents.instruction_files() if session is not None and loop is not None else ():
+        assert session is not None
+        assert loop is not None
+        if server.documents.get(document.uri) is not None:
+            continue  # a prompt document has its own diagnostics
+        try:
+            analysis = await loop.run_in_executor(
+                server.request_executor, instructions.analyze, session, document.uri, CancelToken()
+            )
+        except RuntimeError:
+            return  # the executor is shut down
+        except Exception:
+            log.exception("cannot analyze %s", document.uri)
+            continue
+        if analysis is None or server.documents.instruction_file(document.uri) != document:
+            continue
+        current = PublishedDiagnostics(document.version, protocol.Context(), instructions.diagnostics(analysis))
+        if server.published_diagnostics.get(document.uri) != current:
+            server.published_diagnostics[document.uri] = current
+            params = {"uri": document.uri, "version": document.version, "diagnostics": current.diagnostics}
+            server.text_document_publish_diagnostics(
+                server.protocol._converter.structure(params, lsp.PublishDiagnosticsParams)
+            )
 
 
 def _analyze(session: PromptDocumentSession, uri: str) -> tuple[DocumentAnalysis | None, bool]:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 
 from promptls.lsp import lifecycle, notebook_sync, text_sync
-from promptls.lsp.commands import set_budget, show_prompt
+from promptls.lsp.commands import answer, set_budget, show_prompt
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.dispatch import command_handler, request_handler
 from promptls.lsp.handlers import (
+    ANSWER_COMMAND,
     COPY_PROMPT_COMMAND,
     CUSTOM_REQUESTS,
     LSP_FEATURES,
@@ -55,12 +56,14 @@ LIFECYCLE_AND_SYNC: dict[str, Callable[..., Any]] = {
 """Handlers of the life cycle and of synchronization by LSP method."""
 
 
-PAGE_REQUESTS: dict[str, Callable[..., Any]] = {
+DOCUMENT_REQUESTS: dict[str, Callable[..., Any]] = {
+    SET_BUDGET_COMMAND: set_budget,
+    ANSWER_COMMAND: answer,
     OPEN_PAGE_COMMAND: open_page,
     PAGE_ACTION_COMMAND: page_action,
     PAGE_RESULT_COMMAND: page_result,
 }
-"""Handlers of pages by command; each is also a request."""
+"""Handlers of prompt documents and pages by command; each is also a request."""
 
 
 def create_server(sessions: Mapping[str, Session] = {}) -> PromptServer:
@@ -79,9 +82,7 @@ def create_server(sessions: Mapping[str, Session] = {}) -> PromptServer:
         server.feature(method, options)(request_handler(method, kind, function))
     for command in (OPEN_PROMPT_COMMAND, COPY_PROMPT_COMMAND):
         server.command(command)(show_prompt)
-    server.feature("promptls/setBudget")(set_budget)
-    server.command(SET_BUDGET_COMMAND)(set_budget)
-    for command, handler in PAGE_REQUESTS.items():
+    for command, handler in DOCUMENT_REQUESTS.items():
         server.feature(command.replace(".", "/"))(handler)
         server.command(command)(handler)
     server.feature(lsp.WORKSPACE_TEXT_DOCUMENT_CONTENT)(text_document_content)

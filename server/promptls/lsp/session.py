@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
@@ -28,6 +29,9 @@ from promptls.prompt.options import PromptOptions, RecipeOptions, RequestOptions
 from promptls.prompt.tokens import Counter
 from promptls.settings import Settings
 from promptls.util.text.positions import LineIndex
+
+if TYPE_CHECKING:
+    from promptls.lsp.features.instructions import InstructionAnalysis
 
 RECONCILE_MAX_AGE_S = 15.0
 """Maximum age of the last check of the disk while a prompt is being written, in seconds; building checks again."""
@@ -92,6 +96,7 @@ class PromptDocumentSession:
         self._analyses: dict[str, DocumentAnalysis] = {}
         self._resolution_caches: dict[str, ResolutionCache] = {}
         self._client_contexts: dict[str, protocol.Context] = {}
+        self.instruction_analyses: dict[str, InstructionAnalysis] = {}
         self._budgets: dict[str, int] = {}  # tokens that the user has chosen for a document
 
     def client_context(self, uri: str) -> protocol.Context:
@@ -166,6 +171,7 @@ class PromptDocumentSession:
             self._resolution_caches.pop(uri, None)
             self._client_contexts.pop(uri, None)
             self._budgets.pop(uri, None)
+            self.instruction_analyses.pop(uri, None)
 
 
 def _options(settings: Settings, index_completeness: float, tokens: int | None) -> PromptOptions:

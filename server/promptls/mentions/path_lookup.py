@@ -352,7 +352,7 @@ def suggest_path(
     written = next(iter(path_variants(target.replace("\\", "/"))), "")
     if not written:
         return ""
-    renamed = _renamed_path(context, written, roots)
+    renamed = renamed_path(context, written, roots)
     if renamed:
         return mention_for(snapshot, renamed, lines=lines) or ""
     index = context.path_index
@@ -382,7 +382,7 @@ def suggest_path(
     return _deepest_folder(context, written, roots)
 
 
-def _renamed_path(context: ResolveContext, name: str, roots: tuple[Root, ...]) -> str:
+def renamed_path(context: ResolveContext, name: str, roots: tuple[Root, ...]) -> str:
     """Return the current absolute path of a file that the git history renames from a name below a root, or ""."""
     for root in roots:
         (history,) = context.services.git_history.histories([root.path])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 from msgspec import Struct
@@ -59,8 +60,10 @@ class FileText(Struct, frozen=True):
 
 PROMPT_LANGUAGE = "promptls"
 """LSP language ID of prompt documents."""
-PROMPT_SUFFIX = ".prompt.md"
-"""File name suffix of prompt documents; Markdown, so that editors without the language ID highlight them."""
+PROMPT_SUFFIXES = (".promptls.md", ".prompt.md")
+"""File name suffixes of prompt documents; Markdown, so that editors without the language ID highlight them."""
+_PROMPT_FILES = re.compile(r"(?:^|/)\.github/prompts/")
+"""Prompt files of VS Code have the second suffix, too; in this folder and with its language ID they are not ours."""
 
 
 def is_prompt_document(name: str, language: str = "", extra_languages: Collection[str] = ()) -> bool:
@@ -68,4 +71,29 @@ def is_prompt_document(name: str, language: str = "", extra_languages: Collectio
 
     `extra_languages` are those of the setting `documents.languages`.
     """
-    return language == PROMPT_LANGUAGE or language in extra_languages or name.endswith(PROMPT_SUFFIX)
+    if language == PROMPT_LANGUAGE or language in extra_languages or name.endswith(PROMPT_SUFFIXES[0]):
+        return True
+    return name.endswith(PROMPT_SUFFIXES[1]) and language != "prompt" and _PROMPT_FILES.search(name) is None
+
+
+# ---- instruction files
+
+_INSTRUCTION_NAMES = frozenset(
+    {
+        "AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "CODEBUDDY.md", "SKILL.md", "copilot-instructions.md",
+        ".cursorrules", ".windsurfrules", ".clinerules", ".codebuddyrules",
+    }
+)  # fmt: skip
+_INSTRUCTION_SUFFIXES = (".instructions.md", ".prompt.md", ".mdc", ".rule.md", ".chatmode.md", ".agent.md")
+_INSTRUCTION_FOLDERS = re.compile(
+    r"(?:^|/)\.(?:cursor/rules|claude/(?:rules|commands|agents)|github/(?:instructions|prompts|agents)|windsurf/rules"
+    r"|clinerules|roo/rules|continue/rules|promptls/rules|codebuddy/rules|sourcegraph)/[^/]"
+    r"|(?:^|/)\.(?:promptls|codebuddy)/rules\.md$"
+)
+
+
+def is_instruction_file(name: str) -> bool:
+    """Return whether a path or URI is that of an instruction file for coding agents."""
+    base = name.rsplit("/", 1)[-1]
+    named = base in _INSTRUCTION_NAMES or base.endswith(_INSTRUCTION_SUFFIXES)
+    return named or _INSTRUCTION_FOLDERS.search(name) is not None

@@ -140,6 +140,12 @@ class BuildPromptParams(Params, frozen=True):
     work_done_token: int | str | None = None
 
 
+class LintInstructionsParams(Params, frozen=True):
+    """Params of promptls/lintInstructions."""
+
+    paths: tuple[str, ...] = ()
+
+
 class SetBudgetParams(Params, frozen=True):
     """Argument of the command promptls.setBudget."""
 

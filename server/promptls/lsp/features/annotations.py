@@ -9,6 +9,7 @@ from promptls.api.messages import params as protocol
 from promptls.api.messages.params import Json
 from promptls.api.pages import Page
 from promptls.lsp.handlers import (
+    ANSWER_COMMAND,
     COPY_PROMPT_COMMAND,
     OPEN_PROMPT_COMMAND,
     SET_BUDGET_COMMAND,
@@ -18,6 +19,7 @@ from promptls.lsp.handlers import (
 from promptls.lsp.session import PromptDocumentSession, offset_position, offset_range
 from promptls.model import CancelToken, MentionOutcome
 from promptls.prompt.dry_run import DryRun
+from promptls.prompt.language_model import LanguageModel
 from promptls.settings import MAX_TOKENS
 from promptls.util.text.display import plural
 from promptls.util.text.positions import LineIndex
@@ -77,6 +79,8 @@ def code_lenses(session: PromptDocumentSession, params: protocol.Document, token
         ("Build prompt", OPEN_PROMPT_COMMAND, uri),
         ("Copy prompt", COPY_PROMPT_COMMAND, uri),
     ]
+    if isinstance(session.engine.language_model, LanguageModel):
+        lenses.append(("Answer here", ANSWER_COMMAND, uri))
     enough = sufficient_budget(analysis.run)
     if enough:
         lenses.append((f"Raise the budget to {enough:,}", SET_BUDGET_COMMAND, {**uri, "tokens": enough}))

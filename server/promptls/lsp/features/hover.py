@@ -61,7 +61,7 @@ def _render_hover(analysis: DocumentAnalysis, outcome: MentionOutcome) -> str:
         parts.append(f"{_code_span(label + (':' + spans if spans else ''))}{form}, {block.tokens:,} tokens")
         shown = lines[:remaining]
         more = [f"… {len(lines) - len(shown)} more lines"] if len(lines) > len(shown) else []
-        parts.append(_code_block("\n".join([*shown, *more]), _language(analysis, block.item.path)))
+        parts.append(code_block("\n".join([*shown, *more]), _language(analysis, block.item.path)))
         remaining -= len(shown)
     return "\n\n".join(parts)
 
@@ -79,7 +79,8 @@ def _code_span(text: str) -> str:
     return f"{ticks}{text}{ticks}" if ticks == "`" else f"{ticks} {text} {ticks}"
 
 
-def _code_block(body: str, language: str) -> str:
+def code_block(body: str, language: str) -> str:
+    """Return a fenced code block."""
     ticks = "```"
     while ticks in body:
         ticks += "`"

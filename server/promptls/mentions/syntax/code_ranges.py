@@ -13,6 +13,7 @@ from bisect import bisect_left, bisect_right
 
 from msgspec import Struct
 
+from promptls.mentions.syntax.answers import answer_ranges
 from promptls.util.cancellation import check_each
 
 _MAY_BE_CODE = re.compile(r"[`<\t]|~~~| {4}")
@@ -46,11 +47,31 @@ def code_ranges(text: str) -> CodeRanges:
     """Return the code of a text, as its author is likely to mean it."""
     if not _MAY_BE_CODE.search(text):
         return CodeRanges()
+    answers = answer_ranges(text)
+    if answers:  # what a model has written is no request, and its fences end with it
+        text = _without(text, answers)
     found, left_over = _Reader(text).read()
     if left_over:
         other, other_left_over = _Reader(text, lenient=True).read()
         found = other if other_left_over < left_over else found
-    return CodeRanges(tuple(found))
+    return CodeRanges(tuple(_merged([*found, *answers]) if answers else found))
+
+
+def _without(text: str, ranges: list[tuple[int, int]]) -> str:
+    """Return a text of the same length with blank lines in place of some ranges."""
+    for start, end in ranges:
+        text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+    return text
+
+
+def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    out: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if out and start <= out[-1][1]:
+            out[-1] = (out[-1][0], max(end, out[-1][1]))
+        else:
+            out.append((start, end))
+    return out
 
 
 class _Reader:

@@ -38,7 +38,7 @@ export async function openFile(name: string): Promise<vscode.TextEditor> {
 let promptFiles = 0;
 
 /** Create a prompt document on disk and show it. */
-export async function openPromptFile(text: string, name = `q${++promptFiles}.prompt.md`): Promise<vscode.TextDocument> {
+export async function openPromptFile(text: string, name = `q${++promptFiles}.promptls.md`): Promise<vscode.TextDocument> {
   fs.writeFileSync(workspaceUri(name).fsPath, text);
   const document = await vscode.workspace.openTextDocument(workspaceUri(name));
   await vscode.window.showTextDocument(document);

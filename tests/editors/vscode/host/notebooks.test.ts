@@ -84,8 +84,8 @@ describe("notebooks", () => {
     assert.ok(active!.uri.endsWith("/gauges.ipynb"), JSON.stringify(active));
     assert.equal(selection!.location?.uri, uri, JSON.stringify(selection));
     assert.equal(selection!.location?.range.start.line, 0);
-    fs.writeFileSync(workspaceUri("beside.prompt.md").fsPath, "What is it? @active\n");
-    const beside = await vscode.workspace.openTextDocument(workspaceUri("beside.prompt.md"));
+    fs.writeFileSync(workspaceUri("beside.promptls.md").fsPath, "What is it? @active\n");
+    const beside = await vscode.workspace.openTextDocument(workspaceUri("beside.promptls.md"));
     await vscode.window.showTextDocument(beside, vscode.ViewColumn.Beside);
     const again = await api.buildPrompt({ message: beside.getText(), document: beside.uri.toString() });
     assert.equal(path.basename(again.mentions[0]!.targets[0]!.uri), "gauges.ipynb", JSON.stringify(again.mentions));

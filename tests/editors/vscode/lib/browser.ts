@@ -1,6 +1,6 @@
 // Headless Chromium without access to other hosts, and user actions in the workbench.
 
-import { type Browser, type FrameLocator, type Locator, type Page, chromium } from "playwright-core";
+import { type Browser, type Locator, type Page, chromium } from "playwright-core";
 import { waitFor } from "./report";
 import type { Workbench } from "./workbench";
 
@@ -89,6 +89,16 @@ export class WorkbenchPage {
     return this.page.locator(".tab", { hasText: name }).first();
   }
 
+  /** Return the name of the tab of the active editor. */
+  activeTab(): Promise<string> {
+    return this.page.locator(".editor-group-container.active .tab.active").first().innerText();
+  }
+
+  /** A button in the title bar of the active editor. */
+  titleButton(label: string): Locator {
+    return this.page.locator(".editor-group-container.active .editor-actions .action-label", { hasText: label }).or(this.page.locator(`.editor-group-container.active .editor-actions .action-label[aria-label^="${label}"]`)).first();
+  }
+
   // ---- editors
 
   /** The active editor. */
@@ -143,18 +153,30 @@ export class WorkbenchPage {
     await waitFor(`the status bar item shows “${text}”`, async () => (await label())?.includes(text), timeoutMs);
   }
 
-  // ---- webviews
+  // ---- pages
 
-  /** Wait for a webview with a heading and return its frame. */
-  async webview(heading: string): Promise<FrameLocator> {
-    return waitFor(`a webview shows the heading ${heading}`, async () => {
-      const count = await this.page.locator("iframe.webview.ready").count();
-      for (let i = 0; i < count; i++) {
-        const frame = this.page.frameLocator("iframe.webview.ready").nth(i).frameLocator("#active-frame");
-        if (await frame.locator("h1", { hasText: heading }).first().isVisible().catch(() => false)) return frame;
-      }
-      return undefined;
+  /** The editor of a page of the server; there may be one for a prompt and one for another page. */
+  pageEditor(): Locator {
+    return this.page.locator('.monaco-editor[data-uri^="promptls-page:"]').first();
+  }
+
+  /** Wait until a page contains a text, visible or not, and return its whole text. */
+  async expectPage(text: string | RegExp): Promise<string> {
+    return waitFor(`a page contains ${text}`, async () => {
+      await this.pageEditor().locator(".view-lines").click({ timeout: 2000 });
+      await this.page.evaluate(() => navigator.clipboard.writeText(""));
+      await this.page.keyboard.press("Control+a");
+      await this.page.keyboard.press("Control+c");
+      const content = await waitFor("the page is copied", () => this.clipboard(), 2000);
+      await this.page.keyboard.press("Control+Home");
+      return (typeof text === "string" ? content.includes(text) : text.test(content)) ? content : undefined;
     });
+  }
+
+  /** A link in a line of the page; the line must be visible. */
+  pageLink(line: string | RegExp, text: string): Locator {
+    const row = this.pageEditor().locator(".view-line", { hasText: line }).first();
+    return row.locator(".detected-link", { hasText: text }).first();
   }
 
   clipboard(): Promise<string> {

@@ -7,6 +7,9 @@ import { serverPid, serverPids } from "../lib/processes";
 import { waitFor } from "../lib/report";
 import type { ScenarioContext } from "./run_ui_tests";
 
+/** Number of files that take the indexer a few seconds. */
+const MANY_FILES = 5000;
+
 export async function mainScenario({ ui, check, picture }: ScenarioContext, modelLog: string): Promise<void> {
   const { page, workbench } = ui;
   const press = (name: string) => page.keyboard.press(name);
@@ -19,7 +22,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     });
   };
 
-  fs.writeFileSync(path.join(workbench.workspace, "stock.prompt.md"), "Who reserves articles? @#reserve\n");
+  fs.writeFileSync(path.join(workbench.workspace, "stock.promptls.md"), "Who reserves articles? @#reserve\n");
   await ui.run("View: Toggle Primary Side Bar Visibility");
 
   await check("the status bar item shows that the workspace is indexed", async () => {
@@ -99,53 +102,96 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await ui.focusEditor();
     await press("Control+End");
     await press("Control+Enter");
-    const view = await ui.webview("Prompt");
-    await view.locator("pre", { hasText: "RATE_OF_THE_DAY = 1.07  # by courier" }).waitFor();
+    await ui.expectPage("RATE_OF_THE_DAY = 1.07  # by courier");
     assert.ok(!fs.readFileSync(path.join(workbench.workspace, "shop/money.py"), "utf8").includes("RATE_OF_THE_DAY"));
     await picture("preview");
   });
 
-  await check("the preview shows items, tokens by section and outcomes of mentions", async () => {
-    const view = await ui.webview("Prompt");
-    assert.match(await view.locator(".token-usage").innerText(), /^[\d,]+ of [\d,]+ tokens/);
-    assert.ok((await view.locator("svg.bar rect.part").count()) >= 2);
-    assert.match((await view.locator("svg.bar").getAttribute("aria-label")) as string, /context [\d,]+/);
-    await view.locator("section li", { hasText: "@#apply_discount" }).locator(".badge.good").first().waitFor();
-    await view.locator("ol.rows li", { hasText: "shop/money.py" }).first().waitFor();
-    const probability = view.locator("ol.rows li .note", { hasText: /[a-z]+ 0\.\d\d/ }).first();
-    await probability.waitFor(); // of a retrieved item
+  await check("the page shows items with reasons, tokens by section and outcomes of mentions", async () => {
+    await page.setViewportSize({ width: 2000, height: 760 }); // so that the lines of items are not wrapped
+    const text = await ui.expectPage(/^# Prompt: [\d,]+ of [\d,]+ tokens/);
+    assert.match(text, /█ \w+ [\d,]+ .*░ free [\d,]+/);
+    assert.match(text, /✓ @#apply_discount/);
+    assert.match(text, /mentioned +shop\/money\.py:\d+-\d+.*\[pin\] \[drop\]/);
+    await ui.pageEditor().locator(".view-line", { hasText: "In the prompt" }).first().waitFor();
+    assert.equal(await ui.pageEditor().getAttribute("role"), "code");
   });
 
-  await check("arrow keys move through the preview, and an item can be opened", async () => {
-    const view = await ui.webview("Prompt");
-    const rows = view.locator("button.row");
-    await rows.first().focus();
-    await press("ArrowDown");
-    assert.equal(await rows.nth(1).evaluate((row: Element) => row === row.ownerDocument.activeElement), true);
-    await view.locator("ol.rows button", { hasText: "apply_discount" }).first().click();
-    await ui.tab("cart.py").waitFor();
-    await ui.expectText("def apply_discount");
+  await check("a Ctrl+click on a place opens it in the other column, and Enter does the same", async () => {
+    for (const open of [
+      () => ui.pageLink(/money\.py.*\[drop\]/, "money.py").click({ modifiers: ["Control"] }),
+      async () => {
+        await ui.pageEditor().locator(".view-line", { hasText: /cart\.py.*\[drop\]/ }).first().click();
+        await press("Enter");
+      },
+    ]) {
+      const before = await ui.activeTab();
+      await open();
+      await waitFor("another file is active", async () => /(money|cart)\.py/.test(await ui.activeTab()) && (await ui.activeTab()) !== before);
+      await ui.pageEditor().waitFor(); // it is not covered
+    }
   });
 
-  await check("the preview copies the prompt, opens it as a document and rebuilds it", async () => {
-    const view = await ui.webview("Prompt");
-    await view.getByRole("button", { name: "Copy", exact: true }).click();
-    await waitFor("the prompt is copied", async () => (await ui.clipboard()).includes("RATE_OF_THE_DAY"));
+  await check("buttons and keys drop, restore and pin items, and the cursor stays", async () => {
+    const line = (text: string | RegExp) => ui.pageEditor().locator(".view-line", { hasText: text }).first();
+    await ui.expectPage("[drop]");
+    await ui.pageLink(/orders\.md.*\[drop\]/, "drop").click({ modifiers: ["Control"] });
+    await line("## Dropped").waitFor();
+    assert.match(await ui.activeTab(), /^Prompt/, "nothing else is opened");
+    await ui.expectPage(/## Dropped: 1\n- docs\/orders\.md\S* .*\[restore\]/);
+    await line("[restore]").click();
+    await press("x");
+    await waitFor("nothing is dropped", async () => !(await ui.expectPage("# Prompt")).includes("## Dropped"));
+    await line(/orders\.md.*\[drop\]/).click();
+    await press("p");
+    await ui.expectPage(/pinned +docs\/orders\.md\S* .*\[unpin\] \[drop\]/);
+    const entry = page.locator(".context-view .action-item", { hasText: "Pin or Add Item" }).first();
+    await waitFor("the item is not pinned any more", async () => {
+      if (!(await entry.isVisible())) await line(/orders\.md.*\[unpin\]/).click({ button: "right", timeout: 2000 });
+      await entry.click({ timeout: 2000 }); // a menu that has just opened ignores clicks
+      await line(/orders\.md.*\[pin\]/).waitFor({ timeout: 2000 });
+      return true;
+    });
+  });
+
+  await check("a key on a line without an item explains itself", async () => {
+    await ui.expectPage("# Prompt");
+    await press("p"); // the cursor is in the first line
+    await ui.notification("This line has no item.").waitFor();
+    await ui.dismissNotifications();
+  });
+
+  await check("the budget is asked for with the current one as default", async () => {
+    await ui.expectPage("# Prompt");
+    await press("b");
+    await waitFor("the budget is asked for", async () => (await ui.quickInput.inputValue()) === "8000");
+    await ui.quickInput.fill("3000");
+    await press("Enter");
+    await ui.quickInput.waitFor({ state: "hidden" }); // a click before that would cancel the input
+    await ui.expectPage(/^# Prompt: [\d,]+ of 3,000 tokens/);
+  });
+
+  await check("the page copies the prompt, rebuilds it and opens it as a document", async () => {
+    await ui.expectPage("# Prompt");
+    await press("c");
+    await waitFor("the prompt is copied", async () => /^(?!# Prompt)[\s\S]*RATE_OF_THE_DAY/.test(await ui.clipboard()));
     await ui.tab("money.py").click();
     await ui.focusEditor();
     await press("Control+Home");
     await ui.type("SECOND_RATE = 2");
     await press("Enter");
-    await view.getByRole("button", { name: "Rebuild" }).click();
-    await (await ui.webview("Prompt")).locator("pre", { hasText: "SECOND_RATE = 2" }).waitFor();
-    await (await ui.webview("Prompt")).getByRole("button", { name: "Open as Document" }).click();
+    await ui.pageEditor().locator(".view-lines").click();
+    await ui.titleButton("Rebuild").click();
+    await ui.expectPage("SECOND_RATE = 2");
+    await ui.titleButton("Open as Document").click();
     await ui.expectText("Boundary:");
+    await page.setViewportSize({ width: 1200, height: 760 });
   });
 
   await check("a build notifies about mentions that are not in the prompt", async () => {
     await closeAllEditors();
-    fs.writeFileSync(path.join(workbench.workspace, "missing.prompt.md"), "Is @shop/crat.py like @#Monney?\n");
-    await ui.openFile("missing.prompt.md");
+    fs.writeFileSync(path.join(workbench.workspace, "missing.promptls.md"), "Is @shop/crat.py like @#Monney?\n");
+    await ui.openFile("missing.promptls.md");
     await press("Control+Enter");
     await ui.notification("Not in the prompt: @shop/crat.py, @#Monney.").waitFor();
     await ui.dismissNotifications();
@@ -153,7 +199,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
   });
 
   await check("the code lenses of a new and of an opened document are inside of the editor", async () => {
-    for (const open of [() => ui.run("promptls: New Prompt Document"), () => ui.openFile("stock.prompt.md")]) {
+    for (const open of [() => ui.run("promptls: New Prompt Document"), () => ui.openFile("stock.promptls.md")]) {
       await open();
       await ui.focusEditor();
       await press("Control+End");
@@ -170,14 +216,59 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
 
   await check("the code lens builds the prompt", async () => {
     await closeAllEditors();
-    await ui.openFile("stock.prompt.md");
+    await ui.openFile("stock.promptls.md");
     await page.locator(".codelens-decoration a", { hasText: "Build prompt" }).first().click();
-    await (await ui.webview("Prompt")).locator("pre", { hasText: "def reserve(article, count)" }).waitFor();
+    await ui.expectPage("def reserve(article, count)");
+    await closeAllEditors();
+  });
+
+  await check("the budget of a prompt document is asked for, and the page is closed by a key", async () => {
+    await closeAllEditors();
+    await ui.openFile("stock.promptls.md");
+    await ui.run("promptls: Set Token Budget");
+    await waitFor("the budget is asked for", async () => (await page.locator(".quick-input-title").innerText()) === "Token budget");
+    await ui.quickInput.fill("2,000");
+    await press("Enter");
+    await page.locator(".quick-input-message", { hasText: "Enter a positive number." }).waitFor();
+    await ui.quickInput.fill("2000");
+    await press("Enter");
+    await page.locator(".codelens-decoration", { hasText: "of 2,000 tokens" }).first().waitFor();
+    await page.locator(".codelens-decoration a", { hasText: "Build prompt" }).first().click();
+    await ui.expectPage(/^# Prompt: [\d,]+ of 2,000 tokens/);
+    await press("q");
+    await ui.pageEditor().waitFor({ state: "detached" });
+    await closeAllEditors();
+  });
+
+  await check("while the index is incomplete, a page says so until it is built again, and copying can wait", async () => {
+    const folder = path.join(workbench.workspace, "generated");
+    await closeAllEditors();
+    await ui.openFile("stock.promptls.md");
+    fs.mkdirSync(folder);
+    for (let i = 0; i < MANY_FILES; i++) {
+      const functions = Array.from({ length: 20 }, (_, j) => `def f${i}_${j}(a):\n    """Return the ${j}th thing."""\n    return a + ${j}\n`);
+      fs.writeFileSync(path.join(folder, `m${i}.py`), functions.join("\n"));
+    }
+    await ui.run("promptls: Rescan Workspace");
+    await ui.expectStatus("Indexing");
+    await page.evaluate(() => navigator.clipboard.writeText(""));
+    await page.locator(".codelens-decoration a", { hasText: "Copy prompt" }).first().click();
+    const notification = ui.notification("Copy the prompt now, or wait");
+    await notification.waitFor();
+    await page.locator(".codelens-decoration a", { hasText: "Build prompt" }).first().click();
+    await ui.pageEditor().locator(".view-line", { hasText: "The prompt is built again when" }).first().waitFor();
+    assert.equal(await ui.clipboard(), "");
+    await notification.getByRole("button", { name: "Wait" }).click();
+    await waitFor("the prompt is copied", async () => (await ui.clipboard()).includes("def reserve"));
+    await ui.expectStatus("files indexed");
+    await waitFor("the page is built again", async () => !(await ui.expectPage("def reserve")).includes("is built again"));
+    fs.rmSync(folder, { recursive: true });
+    await ui.run("promptls: Rescan Workspace");
     await closeAllEditors();
   });
 
   await check("a slow build can be cancelled, and the next one works", async () => {
-    await ui.openFile("stock.prompt.md");
+    await ui.openFile("stock.promptls.md");
     await ui.focusEditor();
     const pid = await serverPid(workbench.index);
     process.kill(pid, "SIGSTOP"); // simulates a slow server
@@ -192,11 +283,11 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     } finally {
       process.kill(pid, "SIGCONT");
     }
-    assert.equal(await page.locator("iframe.webview.ready").count(), 0, "no prompt was built");
-    await ui.tab("stock.prompt.md").click();
+    assert.equal(await ui.pageEditor().count(), 0, "no prompt was built");
+    await ui.tab("stock.promptls.md").click();
     await ui.focusEditor();
     await press("Control+Enter");
-    await (await ui.webview("Prompt")).locator("pre", { hasText: "def reserve" }).waitFor();
+    await ui.expectPage("def reserve");
     assert.equal(await serverPid(workbench.index), pid);
     await closeAllEditors();
   });
@@ -213,7 +304,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await ui.quickRows.filter({ hasText: "Build prompt and preview it" }).first().waitFor();
     await waitFor("the preview action comes first", async () => (await ui.quickRows.first().innerText()).includes("preview it"));
     await press("Enter");
-    await (await ui.webview("Prompt")).locator("pre", { hasText: "raise OutOfStock" }).waitFor();
+    await ui.expectPage("raise OutOfStock");
     await closeAllEditors();
   });
 
@@ -247,8 +338,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
   await check("a symbol is explained with its callers", async () => {
     await ui.editor().locator(".view-line span", { hasText: "apply_discount" }).last().click();
     await ui.run("promptls: Explain Symbol");
-    const view = await ui.webview("apply_discount");
-    await view.locator("section", { hasText: "Called by" }).locator("button", { hasText: "Cart.total" }).first().waitFor();
+    assert.match(await ui.expectPage("apply_discount"), /Called by[\s\S]*Cart\.total/i);
     await closeAllEditors();
   });
 
@@ -259,12 +349,12 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await waitFor("the second input opens", async () => (await page.locator(".quick-input-message").innerText()).includes("paths from Cart.total"));
     await ui.quickInput.fill("rounded");
     await press("Enter");
-    const view = await ui.webview("Cart.total → rounded");
-    assert.deepEqual(await view.locator("ol.path b").allInnerTexts(), ["Cart.total", "apply_discount", "rounded"]);
+    await ui.expectPage(/Cart\.total[\s\S]*apply_discount[\s\S]*rounded/);
     await ui.run("promptls: Show Knowledge Graph");
     await ui.quickInput.fill("money");
     await press("Enter");
-    await (await ui.webview("money")).locator("button", { hasText: "Money" }).first().waitFor();
+    await ui.expectPage(/Money[\s\S]*shop\/money\.py:/);
+    assert.equal(await ui.page.locator(".tab", { hasText: "Graph" }).count(), 1, "the page replaces the one before");
     await closeAllEditors();
   });
 
@@ -300,7 +390,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await ui.quickInput.fill("See @#rounded ");
     await waitFor("the preview action comes first", async () => (await ui.quickRows.first().innerText()).includes("preview it"));
     await press("Enter");
-    await (await ui.webview("Prompt")).locator("pre", { hasText: "rounding errors" }).waitFor();
+    await ui.expectPage("rounding errors");
     await closeAllEditors();
   });
 
@@ -324,9 +414,11 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await closeAllEditors();
   });
 
-  await check("mention kinds are shown", async () => {
+  await check("mention kinds and the status are shown", async () => {
     await ui.run("promptls: Show Mention Kinds");
-    await (await ui.webview("Mention kinds")).locator("code", { hasText: "@#Class.method" }).first().waitFor();
+    await ui.expectPage("@#Class.method");
+    await ui.run("promptls: Show Status");
+    await ui.expectPage("embedding model");
     await closeAllEditors();
   });
 
@@ -355,15 +447,23 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     assert.equal(fs.readFileSync(modelLog, "utf8"), before);
   });
 
-  await check("the preview sends the prompt to the chat view", async () => {
-    await ui.openFile("stock.prompt.md");
+  await check("a page sends its question to the chat participant, and the prompt after a decision", async () => {
+    const input = page.locator(".interactive-input-editor .view-lines, .chat-input-container .view-lines").first();
+    const inputText = async () => (await input.innerText()).replace(/\s+/g, " ");
+    await page.setViewportSize({ width: 2600, height: 760 });
+    await ui.openFile("stock.promptls.md");
     await ui.focusEditor();
     await press("Control+Enter");
-    await (await ui.webview("Prompt")).getByRole("button", { name: "Send to Chat" }).click();
-    await waitFor("the chat input contains the prompt", async () => {
-      const text = await page.locator(".interactive-input-editor .view-lines, .chat-input-container .view-lines").first().innerText();
-      return text.replace(/\u00a0/g, " ").includes("Answer the question from the");
-    });
+    await ui.expectPage("def reserve");
+    await press("s");
+    await waitFor("the chat input has the question", async () => (await inputText()).includes("@promptls Who reserves articles? @#reserve"));
+    await ui.expectPage("def reserve");
+    await ui.pageEditor().locator(".view-line", { hasText: /stock\.py.*\[pin\]/ }).first().click();
+    await press("p");
+    await ui.expectPage("[unpin]");
+    await ui.titleButton("Send to Chat").click();
+    await waitFor("the chat input contains the prompt", async () => (await inputText()).includes("Answer the question from the"));
+    await page.setViewportSize({ width: 1200, height: 760 });
     await closeAllEditors();
     await ui.run("View: Toggle Secondary Side Bar Visibility");
   });
@@ -372,20 +472,20 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     const before = await serverPid(workbench.index);
     await ui.run("promptls: Restart Server");
     await waitFor("a new process runs", async () => (await serverPid(workbench.index)) !== before);
-    await ui.openFile("stock.prompt.md");
+    await ui.openFile("stock.promptls.md");
     await ui.focusEditor();
     await press("Control+Enter");
-    await (await ui.webview("Prompt")).locator("pre", { hasText: "def reserve" }).waitFor();
+    await ui.expectPage("def reserve");
     await closeAllEditors();
   });
 
   await check("a killed server is restarted, and a build works", async () => {
     const before = await serverPid(workbench.index);
     process.kill(before, "SIGKILL");
-    await ui.openFile("stock.prompt.md");
+    await ui.openFile("stock.promptls.md");
     await ui.focusEditor();
     await press("Control+Enter");
-    await (await ui.webview("Prompt")).locator("pre", { hasText: "def reserve" }).waitFor();
+    await ui.expectPage("def reserve");
     assert.notEqual(await serverPid(workbench.index), before);
     await closeAllEditors();
   });

@@ -2,9 +2,9 @@
 // client context.
 
 import * as vscode from "vscode";
-import { VIRTUAL_SCHEME } from "../documents";
-import { UserError } from "../errors";
-import type { Location } from "../protocol";
+import { VIRTUAL_SCHEME } from "./documents";
+import { UserError } from "./errors";
+import type { Location } from "./protocol";
 
 /** Decoration of the opened lines; disposed with the extension. */
 export const locationHighlight = vscode.window.createTextEditorDecorationType({
