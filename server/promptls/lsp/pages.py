@@ -127,8 +127,10 @@ def page_links(page: OpenPage, uri: str, encoding: str) -> list[Json]:
 
     lines, links, start = LineIndex(page.page.text, encoding), [], 0
     for number, line in enumerate(page.page.lines):
-        at = line.text.find(line.label) if line.shown is not None and line.label else -1
-        if line.shown is not None and at >= 0:
+        at = line.text.rfind(f" {line.label} ") + 1  # tokens and shares before the label may contain its digits
+        if at == 0:
+            at = line.text.find(line.label)
+        if line.shown is not None and line.label and at >= 0:
             first = line.shown.range["start"]["line"] + 1
             target = line.shown.uri if "#" in line.shown.uri else f"{line.shown.uri}#L{first}"
             links.append({"range": offset_range(lines, start + at, start + at + len(line.label)), "target": target})

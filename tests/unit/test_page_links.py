@@ -1,0 +1,28 @@
+"""Links of pages."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptls.api.pages import Page, PageLine, Region
+from promptls.lsp.documents import OpenPage
+from promptls.lsp.pages import page_links
+
+LINES = {"start": {"line": 0, "character": 0}, "end": {"line": 1, "character": 0}}
+REGION = Region("file:///a.py", LINES, "a.py")
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "expected"),
+    [
+        ("  -       31  by meaning, 3.9 %  1  [pin] [drop]", "1", 33),
+        ("-    141  by meaning, 1.9 %  a.py:1  [pin] [drop]", "a.py:1", 29),
+        ("- ✓ @a.py  245 tokens", "@a.py", 4),
+        ("called in (a.py:1)", "a.py:1", 11),
+    ],
+)
+def test_link_of_a_row_is_its_place_and_not_a_number_before_it(text: str, label: str, expected: int) -> None:
+    page = OpenPage("prompt", {}, False, Page("Prompt", (PageLine(text, REGION, label),)), {})
+    (link,) = page_links(page, "promptls-page:/1/Prompt.md", "utf-16")
+    assert link["range"]["start"]["character"] == expected
+    assert link["range"]["end"]["character"] == expected + len(label)
