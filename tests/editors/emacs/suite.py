@@ -360,7 +360,7 @@ def typed(report: Report, client: str, pictures: bool) -> None:
             screen.wait(r"what is @shop/money\.py")
             screen.type("\r")
             screen.wait(r"✓ @shop/money\.py")
-            screen.wait(r"full +selected +shop/cart\.py")
+            screen.wait(r" selected +shop/cart\.py")
             screen.type("\x181")
 
         def search_from_menu() -> None:
