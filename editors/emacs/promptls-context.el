@@ -49,11 +49,14 @@
 
 ;;;; Buffers
 
+(defconst promptls-file-regexp "\\.prompt\\(?:ls\\)?\\.md\\'"
+  "Regexp that matches the names of prompt documents.")
+
 (defun promptls-prompt-buffer-p (buffer)
   "Return non-nil if BUFFER is a prompt document."
   (with-current-buffer buffer
     (or (derived-mode-p 'promptls-mode)
-        (and buffer-file-name (string-suffix-p ".prompt.md" buffer-file-name)))))
+        (and buffer-file-name (string-match-p promptls-file-regexp buffer-file-name)))))
 
 (defun promptls-code-buffer-p (buffer connection)
   "Return non-nil if BUFFER visits a non-prompt file in a folder of CONNECTION."

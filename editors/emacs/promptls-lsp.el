@@ -70,7 +70,7 @@ ids to `promptls-documents-languages' as well."
 (defun promptls-lsp--activate-p (file mode)
   "Return non-nil if promptls should manage FILE in MODE."
   (or (provided-mode-derived-p mode 'promptls-mode)
-      (and file (string-suffix-p ".prompt.md" file))
+      (and file (string-match-p promptls-file-regexp file))
       (memq mode promptls-lsp-modes)
       (seq-some (lambda (minor) (and (boundp minor) (symbol-value minor)))
                 promptls-lsp-modes)))
@@ -109,7 +109,7 @@ The getter returns nil if the server was started with the same value."
 (defun promptls-lsp-register ()
   "Register the server with lsp-mode."
   (add-to-list 'lsp-language-id-configuration '(promptls-mode . "promptls"))
-  (add-to-list 'lsp-language-id-configuration '("\\.prompt\\.md\\'" . "promptls"))
+  (add-to-list 'lsp-language-id-configuration '("\\.prompt\\(?:ls\\)?\\.md\\'" . "promptls"))
   (add-to-list 'lsp-language-id-configuration '("/COMMIT_EDITMSG\\'" . "git-commit"))
   (lsp-register-custom-settings
    (cl-loop for (name variable shape . marks) in promptls-settings

@@ -44,7 +44,7 @@
   :type 'boolean
   :group 'promptls)
 
-(defcustom promptls-scratch-name "scratch.prompt.md"
+(defcustom promptls-scratch-name "scratch.promptls.md"
   "File name of the scratch prompt in the project root.
 The file is not created until you save the buffer."
   :type 'string
@@ -104,7 +104,7 @@ The file is not created until you save the buffer."
           (user-error (message "%s" (error-message-string err))))))))
 
 ;;;###autoload
-(add-to-list 'auto-mode-alist '("\\.prompt\\.md\\'" . promptls-mode))
+(add-to-list 'auto-mode-alist '("\\.prompt\\(?:ls\\)?\\.md\\'" . promptls-mode))
 
 (defun promptls-scratch-buffer (root)
   "Return the scratch prompt buffer of the project at ROOT; create it if needed."
