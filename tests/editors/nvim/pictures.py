@@ -147,7 +147,7 @@ def pictures(session: Session) -> None:
     editor.wait_text(" of 1,200 tokens, 3 mentions")
     editor.type("<CR>")
     expect("@docs/orders.md" in wait_page(editor), "the prompt is built")
-    editor.wait_text("def apply_discount")
+    editor.wait_text("## Text")
     paint(editor, "preview")
 
 

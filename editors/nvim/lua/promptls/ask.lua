@@ -68,12 +68,13 @@ local function insert_at_end(bufnr)
   vim.cmd.startinsert({ bang = true })
 end
 
---- Return the newest question, unless it is empty or, without `again`, finished.
+--- Return the newest question of the workspace, unless it is empty or, without `again`, finished.
 ---@param again? boolean
 ---@return integer? bufnr
 local function last_question(again)
+  local root = documents.root(vim.api.nvim_get_current_buf())
   local last = vim.iter(vim.api.nvim_list_bufs()):rfind(function(bufnr)
-    return vim.b[bufnr].promptls_ask == true
+    return vim.b[bufnr].promptls_ask == true and vim.b[bufnr].promptls_root == root
   end)
   local is_open = last and (again or not vim.b[last].promptls_finished) and vim.trim(prompt.text(last)) ~= ''
   return is_open and last or nil
@@ -99,7 +100,7 @@ function M.create(opts)
   end
   delete_old_questions()
   local bufnr = create_prompt_buffer(vim.split(text, '\n', { plain = true }))
-  vim.b[bufnr].promptls_ask = true
+  vim.b[bufnr].promptls_ask, vim.b[bufnr].promptls_root = true, documents.root(source)
   prompt.options[bufnr], context.tracked_lines[bufnr] = opts.opts, tracked
   vim.keymap.set('n', 'q', function()
     M.hide(bufnr)
@@ -116,6 +117,7 @@ function M.open(opts)
   local last = not is_new and last_question(opts.again)
   if last then
     M.reopen(last)
+    insert_at_end(last)
     return last
   end
   local bufnr = M.create(opts)
