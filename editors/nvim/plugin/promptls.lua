@@ -26,7 +26,7 @@ end, {
   end,
 })
 
--- Commands of code lenses and code actions. They run in the editor, to open the preview instead of a file.
+-- Commands of code lenses and code actions. They run in the editor, to open a page instead of a file.
 vim.lsp.commands['promptls.openPrompt'] = function(command)
   require('promptls.prompt').run_command(command, function(bufnr)
     require('promptls.prompt').build(bufnr)

@@ -1,9 +1,11 @@
-"""Checks of `:Promptls`: questions, preview, search, pages, memory, recipes, client context and completion."""
+"""Checks of `:Promptls`: questions, search, pages, memory, recipes, client context and completion."""
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
+from nvim import Nvim
 from suite import (
     Session,
     check,
@@ -12,7 +14,7 @@ from suite import (
     messages,
     wait_attached,
     wait_completion,
-    wait_preview,
+    wait_page,
 )
 
 
@@ -26,56 +28,221 @@ def selection_is_in_the_prompt(session: Session) -> None:
     editor.type("is this right?")
     editor.lua("local b = vim.fn.bufnr('cart.py') vim.api.nvim_buf_set_lines(b, 0, 0, false, { '# one', '# two' })")
     editor.type("<C-s>")
-    text = wait_preview(editor)
+    text = wait_page(editor)
     expect("shop/cart.py:21-24" in text, "the lines have their current numbers", text)
-    expect("selection" in text and "✓   @selection" in text, "the lines are included as the selection", text)
+    expect("selection" in text and "✓ @selection" in text, "the lines are included as the selection", text)
     editor.wait_text_gone("╭ Ask")
 
 
-@check("the preview shows statistics and the prompt, and its keys work")
-def preview_shows_the_prompt(session: Session) -> None:
+POSITION = "return { vim.fn.expand('%:t'), vim.fn.line('.') }"
+LINES = "return vim.api.nvim_buf_get_lines(0, 0, -1, false)"
+REGISTER = "return vim.fn.getreg('\"')"
+
+
+@check("the page of a prompt shows its figures and text, and its keys copy, fold, go to places and edit")
+def page_shows_the_prompt(session: Session) -> None:
     editor = session.open_prompt("How is the discount made? @shop/cart.py @#Money.times @dist/x.js")
     editor.type("<CR>")
-    preview_text = wait_preview(editor)
-    for part in ("of 8,000 tokens (", "■ context", "□ free", "In the prompt:", "✓   @shop/cart.py", "✗   @dist/x.js"):
-        expect(part in preview_text, f"the preview contains {part!r}", preview_text)
-    text = editor.lua("return require('promptls.preview').current().rendered.text")
-    expect(preview_text.endswith(text), "the preview contains the whole prompt")
+    page = wait_page(editor)
+    for part in ("of 8,000 tokens (", "█ context", "░ free", "## In the prompt:", "✓ @shop/cart.py", "✗ @dist/x.js"):
+        expect(part in page, f"the page contains {part!r}", page)
+    expect(not editor.lua("return vim.bo.modifiable"), "the page is read-only")
+    editor.lua("vim.fn.setreg('\"', '')")
     editor.type("y")
-    editor.wait("the prompt is yanked", lambda: editor.lua("return vim.fn.getreg('\"')") == text)
-    # <Tab> toggles the fold of a quoted file.
-    row = "/^<lt>context-.*cart.py<CR>"
-    editor.type(row + "<Tab>")
+    text = editor.wait("the prompt is yanked", lambda: editor.lua(REGISTER))
+    expect(text.startswith("Answer the question") and text in page, "the whole prompt is yanked and shown", text)
+    # Sections and quoted files are folds; <Tab> and <CR> toggle them.
     is_closed = "return vim.fn.foldclosed('.') > 0"
-    editor.wait("the fold is closed", lambda: editor.lua(is_closed))
-    editor.type("<Tab>")
-    editor.wait("the fold is open", lambda: not editor.lua(is_closed))
-    # <CR> goes to the line of a quoted file, or to the first line of an item.
-    editor.type("/def apply_discount<CR><CR>")
-    position = "return { vim.fn.expand('%:t'), vim.fn.line('.') }"
-    editor.wait("the line is open", lambda: editor.lua(position) == ["cart.py", 25])
-    editor.command("buffer question")
-    editor.type("<CR>")
-    wait_preview(editor)
-    editor.type("gg/P2 .*Money<CR><CR>")
-    editor.wait("the item is open", lambda: editor.lua(position)[0] == "money.py")
+    expect("lines" in editor.wait_text("## Left out: "), "the omitted items are hidden at first")
+    for line in ("## Left out", "## In the prompt", "<lt>context-.*cart.py"):
+        editor.type(f"gg/^{line}<CR><Tab>")  # the search opens the fold
+        editor.wait(f"the fold of {line} is closed", lambda: editor.lua(is_closed))
+        editor.type("<CR>")
+        editor.wait(f"the fold of {line} is open", lambda: not editor.lua(is_closed))
+    editor.type("gg/^def apply_discount<CR>")
+    syntax = "return vim.fn.synIDattr(vim.fn.synID(vim.fn.line('.'), 1, 1), 'name')"
+    editor.wait("quoted code is highlighted in its language", lambda: editor.lua(syntax) == "pythonStatement")
+    # <CR> goes to the place of an item.
+    editor.type("gg/Money.times .*pin<CR><CR>")
+    editor.wait("the item is open", lambda: editor.lua(POSITION) == ["money.py", 12])
     # "o" opens a buffer, "e" returns to the question.
     editor.command("buffer question")
     editor.type("<CR>")
-    wait_preview(editor)
+    wait_page(editor)
     editor.type("o")
-    buffer_text = "return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')"
     is_modifiable = "return vim.bo.modifiable"
-    editor.wait("the prompt is in a buffer", lambda: editor.lua(buffer_text) == text and editor.lua(is_modifiable))
+    editor.wait("the prompt is in a buffer", lambda: editor.lua(is_modifiable) and "# Context" in editor.lua(LINES))
+    expect("## Text" not in editor.lua(LINES), "the buffer has only the prompt")
     editor.command("buffer question")
     editor.type("<CR>")
-    wait_preview(editor)
+    wait_page(editor)
     editor.type("e")
     editor.wait("the question is open", lambda: current_line(editor).startswith("How is the discount made?"))
     editor.type("A @docs/<Esc><CR>")
-    expect("@docs/" in wait_preview(editor), "the edited question is built")
+    expect("@docs/" in wait_page(editor), "the edited question is built")
     editor.type("q")
     editor.wait_text_gone("╭ Prompt")
+
+
+def section(editor: Nvim, title: str) -> list[str]:
+    """Return the items of a section of the page."""
+    lines = editor.lua(LINES)
+    start = next((number for number, line in enumerate(lines) if line.startswith(f"## {title}")), len(lines))
+    return list(itertools.takewhile(lambda line: line.lstrip().startswith("- "), lines[start + 1 :]))
+
+
+def is_listed(editor: Nvim, title: str, *parts: str) -> bool:
+    """Return whether an item of a section contains all parts."""
+    return any(all(part in line for part in parts) for line in section(editor, title))
+
+
+def set_budget(editor: Nvim, current: str, budget: str) -> None:
+    """Change the budget of the page; the input has the current one."""
+    editor.type("b")
+    editor.wait_text(f"Budget in tokens: {current}")
+    editor.type(f"<C-u>{budget}<CR>")
+
+
+@check("keys on a page pin, drop, restore and add items, and change the budget")
+def keys_change_the_prompt(session: Session) -> None:
+    editor = session.open_prompt("How is the discount of regular customers made?")
+    editor.type("<CR>")
+    wait_page(editor)
+    to_cart = "gg/^- .*shop.cart.py<CR>"
+    editor.type(to_cart + "p")
+    editor.wait("the item is pinned", lambda: is_listed(editor, "In the prompt", "shop/cart.py", "[unpin]"))
+    editor.type(to_cart)
+    cursor = "return vim.fn.line('.')"
+    line = editor.lua(cursor)
+    editor.type("x")
+    editor.wait("the item is dropped", lambda: is_listed(editor, "Dropped", "shop/cart.py", "[restore]"))
+    expect(not is_listed(editor, "In the prompt", "apply_discount"), "a dropped item is not in the prompt")
+    expect(editor.lua(cursor) == line, "the cursor keeps its line", editor.lua(cursor))
+    expect("lines" in editor.wait_text("## Left out: "), "a closed fold stays closed")
+    editor.lua("vim.fn.setreg('\"', '')")
+    editor.type("y")
+    prompt = editor.wait("the prompt is yanked", lambda: editor.lua(REGISTER))
+    expect("def apply_discount" not in prompt, "the yanked prompt is that of the decisions", prompt)
+    editor.type("gg/restore<CR>x")
+    editor.wait("the item is restored", lambda: is_listed(editor, "In the prompt", "apply_discount"))
+    set_budget(editor, "8000", "few")
+    editor.wait_text("The budget must be an integer number of tokens.")
+    set_budget(editor, "8000", "400")
+    editor.wait("the budget is used", lambda: "of 400 tokens" in editor.lua(LINES)[0])
+    omitted = editor.wait("items are left out", lambda: section(editor, "Left out"))[0]
+    place = next(word for word in omitted.split() if ":" in word)
+    editor.type("gg/^## Left out<CR>ja")
+    editor.wait("the item is added", lambda: is_listed(editor, "In the prompt", place))
+    editor.type("ggp")
+    editor.wait_text("This line has nothing to pin.")
+    session.write_file("shop/rebate.py", "def rebate_of_regular_customers():\n    return 5\n")
+    set_budget(editor, "400", "8000")
+    editor.wait("the budget is used", lambda: "of 8,000 tokens" in editor.lua(LINES)[0])
+    built_again = lambda: editor.type("R") or "shop/rebate.py" in "\n".join(editor.lua(LINES))  # noqa: E731
+    editor.wait("a new file is in the prompt that is built again", built_again)
+
+
+def click(editor: Nvim, line_part: str, part: str) -> None:
+    """Click on a text of a line of the screen."""
+    row = next(number for number, line in enumerate(editor.screen.lines()) if line_part in line)
+    cells = [cell.text for cell in editor.screen.cells[row]]
+    column = next(n for n in range(len(cells)) if "".join(cells[n:]).startswith(part))
+    for action in ("press", "release"):
+        editor.call("nvim_input_mouse", "left", action, "", 0, row, column + 1)
+
+
+@check("a click on a button or a place of a page runs it, and a click next to it does not")
+def clicks_run_buttons(session: Session) -> None:
+    editor = session.open_prompt("How is it rounded? @#Money.times")
+    editor.type("<CR>")
+    wait_page(editor)
+    editor.wait_text("Money.times  [pin] [drop]")
+    row = next(number for number, line in enumerate(editor.screen.lines()) if "Money.times  [pin] [drop]" in line)
+    for action in ("press", "release"):
+        editor.call("nvim_input_mouse", "left", action, "", 0, row, 105)  # behind the end of the line
+    editor.wait("the cursor is at the click", lambda: "Money.times  [pin]" in current_line(editor))
+    click(editor, "Money.times  [pin]", "[pin]")
+    editor.wait_text("Money.times  [unpin] [drop]")
+    expect(not section(editor, "Dropped"), "a click behind the line does nothing")
+    click(editor, "Money.times  [unpin]", "[drop]")
+    editor.wait_text("[restore]")
+    click(editor, "[restore]", "[restore]")
+    editor.wait_text("Money.times  [pin] [drop]")
+    click(editor, "## Left out", "## Left out")
+    editor.wait("a click opens a closed fold", lambda: not editor.lua("return vim.fn.foldclosed('.') > 0"))
+    click(editor, "Money.times  [pin] [drop]", "shop/money.py")
+    editor.wait("the place is open", lambda: editor.lua(POSITION) == ["money.py", 12])
+
+
+@check("the hints for keys fit narrow windows, floats and splits", isolated=True)
+def hints_fit_the_window(session: Session) -> None:
+    editor = session.open_code()
+    editor.command("Promptls build How is it rounded?")
+    wait_page(editor)
+    footer = editor.wait_text("q close")
+    expect("e edit  q close ╯" in footer and "…" not in footer, "a wide window shows all keys", footer)
+    for width in (80, 60):
+        editor.call("nvim_ui_try_resize", width, 36)
+        footer = editor.wait_text("…  q close ╯")
+        expect("╰" in footer and "y yank" in footer, "a narrow window shows the first keys and the last", footer)
+    editor.type("q")
+    editor.lua("vim.g.promptls = { preview = { style = 'vsplit' } }")
+    editor.call("nvim_ui_try_resize", 120, 36)
+    editor.command("Promptls build How is it rounded?")
+    wait_page(editor)
+    bar = editor.wait_text("q close").rpartition("│")[2]
+    expect(bar.startswith(" Prompt") and bar.endswith("…  q close"), "the bar of a split fits it", bar)
+
+
+@check("`s` without a consumer says what to do")
+def sending_without_consumer_is_explained(session: Session) -> None:
+    editor = session.open_code()
+    editor.command("Promptls build How is it rounded?")
+    wait_page(editor)
+    editor.lua("""
+      _G.terminals = vim.tbl_filter(function(b) return vim.bo[b].buftype == 'terminal' end, vim.api.nvim_list_bufs())
+      for _, bufnr in ipairs(_G.terminals) do vim.api.nvim_buf_delete(bufnr, { force = true }) end
+    """)
+    editor.type("s")
+    what_to_do = "Press y to copy the prompt, or open a terminal or set up a chat plugin: :help promptls-adapters"
+    editor.wait("the message says what to do", lambda: what_to_do in messages(editor))
+
+
+@check("a question whose page is closed is opened again, until its prompt is used")
+def closed_page_keeps_the_question(session: Session) -> None:
+    editor = session.open_code()
+    first_line = "return { vim.bo.filetype, vim.fn.getline(1) }"
+    is_code = lambda: editor.lua("return vim.bo.filetype") == "python"  # noqa: E731
+    for command in ("Promptls ask How is it rounded?", "Promptls build How is it rounded?"):
+        editor.command(command)
+        if " ask " in command:
+            editor.wait_text("╭ Ask")
+            wait_attached(editor)
+            editor.type("<C-s>")
+        wait_page(editor)
+        editor.type("q")
+        editor.wait("the code is shown", is_code)
+        editor.command("Promptls ask")
+        editor.wait("the question is open", lambda: editor.lua(first_line) == ["promptls", "How is it rounded?"])
+        wait_attached(editor)
+        editor.type(" Why?<C-s>")
+        expect("How is it rounded? Why?" in wait_page(editor), "the question is continued")
+        editor.lua("vim.fn.setreg('\"', '')")
+        editor.type("y")
+        editor.wait("the prompt is yanked", lambda: editor.lua(REGISTER))
+        editor.type("q")
+        editor.wait("the code is shown", is_code)
+        editor.command("Promptls ask")
+        editor.wait("a new question is open", lambda: editor.lua(first_line) == ["promptls", ""])
+        editor.type("<Esc>q")
+        editor.wait("the code is shown", is_code)
+    editor.command("Promptls ask Why?")
+    editor.wait_text("╭ Ask")
+    editor.lua("require('promptls.ask').finish(0)")
+    editor.type("<Esc>q")
+    editor.wait("the code is shown", is_code)
+    editor.command("Promptls! ask")
+    editor.wait("the finished question is open", lambda: editor.lua(first_line) == ["promptls", "Why?"])
 
 
 @check("a build and a copy warn about mentions that are not in the prompt")
@@ -83,30 +250,30 @@ def missing_mentions_are_reported(session: Session) -> None:
     editor = session.open_prompt("Is @shop/crat.py like @#Monney and @shop/money.py?")
     warning = "Not in the prompt: @shop/crat.py, @#Monney."
     editor.type("<CR>")
-    wait_preview(editor)
+    wait_page(editor)
     editor.wait("the build warns", lambda: warning in messages(editor))
     editor.type("q:messages clear<CR>")
-    editor.wait("the preview is closed", lambda: editor.lua("return vim.bo.filetype") == "promptls")
+    editor.wait("the page is closed", lambda: editor.lua("return vim.bo.filetype") == "promptls")
     editor.type("gy")
     editor.wait("the copy warns", lambda: warning in messages(editor))
 
 
-@check("the preview returns to the question window, which keeps the build options")
-def preview_returns_to_the_question(session: Session) -> None:
+@check("a page returns to the question window, which keeps the build options")
+def page_returns_to_the_question(session: Session) -> None:
     editor = session.open_code()
     editor.command("Promptls ask budget=3000 How is it rounded?")
     editor.wait_text("╭ Ask")
     wait_attached(editor)
     editor.type("<C-s>")
-    expect("of 3,000 tokens" in wait_preview(editor), "the budget of the command is used")
+    expect("of 3,000 tokens" in wait_page(editor), "the budget of the command is used")
     editor.type("e")
     editor.wait_text("╭ Ask")
     editor.type("A @#rounded<Esc><CR>")
-    preview_text = wait_preview(editor)
+    page_text = wait_page(editor)
     expect(
-        "✓   @#rounded" in preview_text and "of 3,000 tokens" in preview_text,
+        "✓ @#rounded" in page_text and "of 3,000 tokens" in page_text,
         "the edited question is built with the same budget",
-        preview_text,
+        page_text,
     )
 
 
@@ -125,7 +292,7 @@ def _send_to_shell(session: Session, shell: str) -> None:
     number = editor.lua("return vim.api.nvim_get_current_buf()")
     editor.lua("vim.cmd.buffer('cart.py')")
     editor.command("Promptls build Why? @shop/notes.py")
-    wait_preview(editor)
+    wait_page(editor)
     editor.type("s")
     editor.command(f"buffer {number}")
     written = "return vim.fn.glob(vim.fn.fnamemodify(vim.fn.tempname(), ':h') .. '/*.md', true, true)"
@@ -147,7 +314,7 @@ def prompts_are_sent_to_consumers(session: Session) -> None:
       })
     """)
     editor.command("Promptls build How is it rounded? @#rounded")
-    wait_preview(editor)
+    wait_page(editor)
     editor.type("s")
     prompt, used, question = editor.wait("the consumer is called", lambda: editor.lua("return _G.sent"))
     expect("def rounded" in prompt and used > 0, "the consumer receives the prompt")
@@ -200,7 +367,8 @@ def graph_shows_subgraphs_and_paths(session: Session) -> None:
     editor.type("q")
     editor.command("Promptls graph from=Cart.total to=rounded")
     editor.wait_text("## Call Paths")
-    editor.wait_text("→ apply_discount")
+    editor.type("gg/→ apply_discount<CR><CR>")
+    editor.wait("a place on the page opens the file", lambda: editor.lua(POSITION)[0] == "cart.py")
 
 
 @check("memory entries are added, searched, included in prompts and removed")
@@ -213,7 +381,7 @@ def memory_entries_are_managed(session: Session) -> None:
     editor.type("1<CR>")
     editor.wait_text("Added to memory: Discounts are decided by Ms Weber")
     editor.command("Promptls build Who decides about discounts?")
-    expect("Ms Weber" in wait_preview(editor), "the entry is in the prompt")
+    expect("Ms Weber" in wait_page(editor), "the entry is in the prompt")
     editor.type("q")
     editor.command("Promptls memory search discounts")
     editor.wait_text("╭ Memory: discounts")
@@ -236,12 +404,12 @@ def recipes_add_their_task(session: Session) -> None:
     editor.wait_text("╭ Ask")
     wait_attached(editor)
     editor.type("<C-s>")
-    preview_text = wait_preview(editor)
-    expect("■ task" in preview_text, "the prompt contains the task", preview_text)
-    expect("✓   @selection" in preview_text, "the prompt contains the selection", preview_text)
+    page_text = wait_page(editor)
+    expect(" task " in page_text, "the prompt contains the task", page_text)
+    expect("✓ @selection" in page_text, "the prompt contains the selection", page_text)
     editor.type("q")
     editor.command("Promptls build recipe=review arg.focus=rounding @shop/money.py")
-    expect("rounding" in wait_preview(editor), "the task contains the argument")
+    expect("rounding" in wait_page(editor), "the task contains the argument")
 
 
 @check("status, mention kinds, ignore rules, statusline and log are shown")
@@ -271,7 +439,7 @@ def scratch_prompt_has_no_file(session: Session) -> None:
     editor.type("How is it rounded? @#round")
     wait_completion(editor, "@#round")
     editor.type("<C-n><C-y><Esc><CR>")
-    expect("✓   @#rounded" in wait_preview(editor), "the prompt is built")
+    expect("✓ @#rounded" in wait_page(editor), "the prompt is built")
     editor.type("q")
     editor.type(":write saved.prompt.md<CR>")
     editor.wait("the prompt is saved", lambda: (session.workspace / "saved.prompt.md").exists())
@@ -293,11 +461,11 @@ def mentioned_client_context_is_sent(session: Session) -> None:
     editor.type("<C-\\><C-n>")
     editor.lua("vim.cmd.buffer('cart.py')")
     editor.command("Promptls build Why? @problems @terminal @quickfix @clipboard")
-    preview_text = wait_preview(editor)
+    page_text = wait_page(editor)
     for part in ("rounds twice", "price mismatch in order 77", "copied text"):
-        expect(part in preview_text, f"the prompt contains {part!r}", preview_text)
+        expect(part in page_text, f"the prompt contains {part!r}", page_text)
     for mention in ("@problems", "@terminal", "@quickfix", "@clipboard"):
-        expect(f"✓   {mention}" in preview_text, f"{mention} is included", preview_text)
+        expect(f"✓ {mention}" in page_text, f"{mention} is included", page_text)
 
 
 @check("clipboard, terminal and diagnostics are not sent unless they are mentioned")
@@ -308,12 +476,12 @@ def unmentioned_client_context_is_not_sent(session: Session) -> None:
       local client = vim.lsp.get_clients({ name = 'promptls' })[1]
       local request = client.request
       client.request = function(self, method, params, ...)
-        _G.params = method == 'promptls/buildPrompt' and vim.json.encode(params) or _G.params
+        _G.params = method == 'promptls/openPage' and vim.json.encode(params.params) or _G.params
         return request(self, method, params, ...)
       end
     """)
     editor.command("Promptls build How is it rounded?")
-    wait_preview(editor)
+    wait_page(editor)
     params = editor.lua("return vim.json.decode(_G.params)")
     expect(sorted(params) == ["context", "message"], "only message and context are sent", sorted(params))
     names = sorted(params["context"])

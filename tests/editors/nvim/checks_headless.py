@@ -10,7 +10,7 @@ import subprocess
 import textwrap
 from pathlib import Path
 
-from suite import HERE, PLUGIN, ROOT, Session, check, expect, wait_preview, wait_ready
+from suite import HERE, PLUGIN, ROOT, Session, check, expect, wait_page, wait_ready
 
 from chatserver import ChatServer, Handler, raw, say
 
@@ -125,7 +125,7 @@ def installation_by_the_server_works(session: Session) -> None:
     editor.wait_text("promptls turns a question with @-mentions into a prompt")
     editor.command("only")
     editor.command("Promptls build How is money rounded? @#rounded")
-    expect("@#rounded" in wait_preview(editor), "the prompt is built")
+    expect("@#rounded" in wait_page(editor), "the prompt is built")
     editor.command("helptags ALL")
     expect((folder / "doc/tags").read_text() == tags, "the tags are those of :helptags")
 
@@ -146,7 +146,7 @@ def help_file_is_complete(session: Session) -> None:
     plugs = "return vim.tbl_map(function(m) return m.lhs end, vim.api.nvim_get_keymap('n'))"
     expected |= {plug for plug in editor.lua(plugs) if plug.startswith("<Plug>(promptls-")}
     expect(len(expected) > 40 and not expected - tags, "all names have a tag", sorted(expected - tags))
-    groups = set(re.findall(r"^  (Promptls\w+) =", (PLUGIN / "lua/promptls/highlights.lua").read_text(), re.MULTILINE))
+    groups = set(re.findall(r"\b(Promptls\w+) = '", (PLUGIN / "lua/promptls/page.lua").read_text()))
     expect(groups and not {g for g in groups if g not in text}, "all highlight groups are documented", groups)
     is_help_tag = "return #vim.fn.getcompletion(..., 'help') > 0"
     for link in set(re.findall(r"\|([^|\s]+)\|", text)):

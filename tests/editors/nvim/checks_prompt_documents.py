@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suite import ROOT, Session, check, current_line, expect, wait_attached, wait_completion, wait_preview
+from suite import ROOT, Session, check, current_line, expect, wait_attached, wait_completion, wait_page
 
 
 @check("typing a mention opens the completion popup, and the accepted item is inserted")
@@ -166,26 +166,26 @@ def unsaved_edit_is_used(session: Session) -> None:
     editor.type(":edit shop/cart.py<CR>")
     editor.wait_text("def apply_discount")
     editor.type("/0.95<CR>4s0.85<Esc>:buffer question<CR><CR>")
-    text = wait_preview(editor)
+    text = wait_page(editor)
     expect("price.times(0.85)" in text, "the prompt contains the edit", text)
     expect("price.times(0.95)" not in text, "the prompt does not contain the saved text", text)
     expect("0.95" in (session.workspace / "shop/cart.py").read_text(), "the file is not saved")
 
 
-@check("code action and code lens open the preview, another code lens copies the prompt")
+@check("code action and code lens open the page, another code lens copies the prompt")
 def commands_build_and_copy(session: Session) -> None:
     editor = session.open_prompt("How is it rounded? @shop/money.py")
     editor.wait_text("of 8,000 tokens")
     editor.type("gra")
     editor.wait_text("Build the prompt")
     editor.type("1<CR>")
-    expect("# Question" in wait_preview(editor), "the code action builds the prompt")
+    expect("# Question" in wait_page(editor), "the code action builds the prompt")
     editor.type("q")
     editor.wait_text_gone("In the prompt")
     editor.lua("vim.schedule(vim.lsp.codelens.run)")
     editor.wait_text("2: Build prompt")
     editor.type("2<CR>")
-    expect("# Question" in wait_preview(editor), "the code lens builds the prompt")
+    expect("# Question" in wait_page(editor), "the code lens builds the prompt")
     editor.type("q")
     editor.wait_text_gone("In the prompt")
     editor.lua("vim.schedule(vim.lsp.codelens.run)")
@@ -194,6 +194,23 @@ def commands_build_and_copy(session: Session) -> None:
     register = "return vim.fn.getreg('\"')"
     editor.wait("the prompt is in the register", lambda: "How is it rounded?" in editor.lua(register))
     editor.wait("the prompt contains the file", lambda: "def rounded" in editor.lua(register))
+
+
+@check("a code lens raises the budget of a document whose mentions do not fit", isolated=True)
+def code_lens_raises_the_budget(session: Session) -> None:
+    session.write_init("""
+      vim.g.promptls = { settings = { budget = { tokens = 300 } } }
+      vim.lsp.enable('promptls')
+    """)
+    editor = session.open_prompt("How is it rounded? @shop/money.py @shop/cart.py @shop/stock.py")
+    editor.wait_text("of 300 tokens")
+    editor.wait_text("Raise the budget to")
+    editor.lua("vim.schedule(vim.lsp.codelens.run)")
+    number = editor.wait_text(": Raise the budget to").strip().split(":")[0]
+    editor.type(f"{number}<CR>")
+    editor.wait_text_gone("of 300 tokens")
+    editor.type("<CR>")
+    expect("of 300 tokens" not in wait_page(editor), "the prompt has the new budget")
 
 
 @check("built-in completion is disabled if blink.cmp is loaded", isolated=True)

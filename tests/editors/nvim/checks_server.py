@@ -16,7 +16,7 @@ from suite import (
     server_pid,
     wait_attached,
     wait_completion,
-    wait_preview,
+    wait_page,
     wait_ready,
 )
 
@@ -25,7 +25,7 @@ IS_INITIALIZED = (
 )
 
 
-@check("a cancelled build shows no preview, and the next build works")
+@check("a cancelled build opens no page, and the next build works")
 def builds_are_cancelled(session: Session) -> None:
     editor = session.open_prompt("How is it rounded? @shop/money.py")
     editor.wait_text("of 8,000 tokens")
@@ -43,7 +43,7 @@ def builds_are_cancelled(session: Session) -> None:
         pending_count = """
           local count = 0
           for _, request in pairs(vim.lsp.get_clients({ name = 'promptls' })[1].requests) do
-            count = count + (request.method == 'promptls/buildPrompt' and 1 or 0)
+            count = count + (vim.startswith(request.method, 'promptls/') and 1 or 0)
           end
           return count
         """
@@ -56,9 +56,9 @@ def builds_are_cancelled(session: Session) -> None:
     lsp_log = "return table.concat(vim.fn.readfile(vim.lsp.log.get_filename()), '\\n')"
     editor.wait("the response has the error code RequestCancelled", lambda: "code = -32800" in editor.lua(lsp_log))
     editor.lua("vim.lsp.log.set_level('warn')")
-    expect("╭ Prompt" not in editor.screen.text(), "no preview is open")
+    expect("╭ Prompt" not in editor.screen.text(), "no page is open")
     editor.type("<CR>")
-    expect("# Question" in wait_preview(editor), "the next build works")
+    expect("# Question" in wait_page(editor), "the next build works")
 
 
 @check("a new build of a document cancels its pending build")
@@ -75,7 +75,7 @@ def new_build_cancels_the_pending_one(session: Session) -> None:
         editor.wait_text("Cancelled.")
     finally:
         os.kill(server, signal.SIGCONT)
-    wait_preview(editor)
+    wait_page(editor)
     expect(not editor.lua(is_busy), "no request is pending")
 
 
@@ -83,13 +83,18 @@ def new_build_cancels_the_pending_one(session: Session) -> None:
 def restart_keeps_buffers(session: Session) -> None:
     editor = session.open_prompt("How much is it? @shop/cart.py")
     editor.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('cart.py'), 0, 0, false, { '# not saved' })")
+    editor.type("<CR>")
+    wait_page(editor)
     old_pid = server_pid(editor)
     editor.command("Promptls restart")
     editor.wait("a new server runs", lambda: server_pid(editor) not in (0, old_pid))
     wait_ready(editor)
+    editor.type("R")
+    editor.wait_text("The server was restarted. Build the prompt or run the command again.")
+    editor.type("q")
     wait_attached(editor)
     editor.type("<CR>")
-    expect("# not saved" in wait_preview(editor), "the prompt contains the unsaved edit")
+    expect("# not saved" in wait_page(editor), "the prompt contains the unsaved edit")
     editor.type("q")
     editor.wait_text_gone("╭ Prompt")
     editor.type("GA @#round")
@@ -108,7 +113,7 @@ def crashed_server_is_restarted(session: Session) -> None:
     wait_ready(editor)
     wait_attached(editor)
     editor.type("<CR>")
-    expect("def rounded" in wait_preview(editor), "a build works")
+    expect("def rounded" in wait_page(editor), "a build works")
 
 
 @check("the server provides no language features in code buffers")
@@ -197,7 +202,7 @@ def settings_reach_the_server(session: Session) -> None:
     """)
     editor = session.open_code()
     editor.command("Promptls build How is it rounded? @#rounded")
-    text = wait_preview(editor)
+    text = wait_page(editor)
     expect("of 3,000 tokens" in text, "the budget is used", text)
     expect("# Instructions" not in text, "the section is disabled", text)
     expect("a workspace cannot set it" not in messages(editor), "no setting is rejected", messages(editor))
@@ -208,7 +213,7 @@ def settings_reach_the_server(session: Session) -> None:
       client:notify('workspace/didChangeConfiguration', { settings = client.settings })
     """)
     editor.command("Promptls build How is it rounded? @#rounded")
-    expect("of 4,000 tokens" in wait_preview(editor), "changed settings are used")
+    expect("of 4,000 tokens" in wait_page(editor), "changed settings are used")
 
 
 @check("invalid options are reported and replaced by their defaults", isolated=True)
@@ -236,7 +241,7 @@ def works_without_user_configuration(session: Session) -> None:
         editor = session.start("--clean", "--cmd", f"set rtp^={PLUGIN}", "--cmd", f"lua {init}", "shop/cart.py")
         wait_ready(editor)
         editor.command("Promptls build How is it rounded? @#rounded")
-        expect(("of 5,000 tokens" in wait_preview(editor)) == ("5000" in init), "a prompt is built")
+        expect(("of 5,000 tokens" in wait_page(editor)) == ("5000" in init), "a prompt is built")
         editor.close()
 
 
@@ -245,10 +250,10 @@ def works_without_enable(session: Session) -> None:
     session.write_init("")
     editor = session.start()
     editor.command("Promptls build How is it rounded? @#rounded")
-    wait_preview(editor)
+    wait_page(editor)
     wait_ready(editor)
     editor.type("R")
-    editor.wait("a prompt is built", lambda: "def rounded" in wait_preview(editor))
+    editor.wait("a prompt is built", lambda: "def rounded" in wait_page(editor))
     text = messages(editor)
     expect("Unsaved edits are not used. Add vim.lsp.enable('promptls')" in text, "a warning is shown", text)
 
@@ -265,7 +270,7 @@ def language_model_of_the_editor_is_used(session: Session) -> None:
     """)
     editor = session.open_code()
     editor.command("Promptls build How is money rounded?")
-    expect("# Question" in wait_preview(editor), "a prompt is built")
+    expect("# Question" in wait_page(editor), "a prompt is built")
     request = editor.lua("return _G.completion_request or false")
     expect(request and request[0] > 0 and request[1] > 0, "the model received a request", request)
 
@@ -286,7 +291,7 @@ def workspaces_have_separate_servers(session: Session) -> None:
 
         def mention_resolves(editor: Nvim = editor, symbol: str = symbol) -> bool:
             editor.command(f"Promptls build What is @#{symbol}?")
-            resolved = f"✓   @#{symbol}" in wait_preview(editor)
+            resolved = f"✓ @#{symbol}" in wait_page(editor)
             editor.type("q")
             editor.wait_text_gone("╭ Prompt")
             return resolved

@@ -9,7 +9,7 @@ from pathlib import Path
 from nvim import Nvim
 from PIL import Image, ImageDraw, ImageFont
 from screen import Cell
-from suite import PLUGIN, Session, check, expect, wait_attached, wait_completion, wait_preview, wait_ready
+from suite import PLUGIN, Session, check, expect, wait_attached, wait_completion, wait_page, wait_ready
 
 FONTS = Path("/usr/share/fonts/truetype/dejavu")
 SIZE = 18
@@ -119,7 +119,7 @@ def _rgb(colour: int) -> tuple[int, int, int]:
     return colour >> 16 & 255, colour >> 8 & 255, colour & 255
 
 
-@check("pictures: completion and preview", isolated=True)
+@check("pictures: completion and page", isolated=True)
 def pictures(session: Session) -> None:
     """Take the screenshots of the README."""
     session.write_init("""
@@ -146,8 +146,8 @@ def pictures(session: Session) -> None:
     editor.type("Scoupon go? @#Money.times and @docs/orders.md<Esc>")
     editor.wait_text(" of 1,200 tokens, 3 mentions")
     editor.type("<CR>")
-    expect("@docs/orders.md" in wait_preview(editor), "the prompt is built")
-    editor.wait_text("def apply_discount")
+    expect("@docs/orders.md" in wait_page(editor), "the prompt is built")
+    editor.wait_text("## Text")
     paint(editor, "preview")
 
 
@@ -187,7 +187,7 @@ def tour(session: Session) -> None:
     editor.wait_text(" of 1,200 tokens, 2 mentions")
     recorder.frame(1000)
     editor.type("<CR>")
-    expect("shop/cart.py" in wait_preview(editor), "the prompt is built")
+    expect("shop/cart.py" in wait_page(editor), "the prompt is built")
     editor.wait_text("In the prompt: ")
     recorder.frame(4000)
     recorder.save(PLUGIN / "images" / "tour.gif", DOCS / "tour.gif")

@@ -219,10 +219,10 @@ def wait_completion(editor: Nvim, typed: str) -> list[str]:
     return editor.wait(f"completion items for {typed}", lambda: editor.lua(COMPLETION_WORDS, typed))
 
 
-def wait_preview(editor: Nvim) -> str:
-    """Wait for the preview and return its text."""
-    is_open = "return vim.bo.filetype == 'promptls-preview'"
-    editor.wait("the preview is open", lambda: editor.lua(is_open))
+def wait_page(editor: Nvim) -> str:
+    """Wait for the page of a prompt and return its text."""
+    is_open = "return vim.fn.bufname():find('^promptls%-page:') ~= nil and vim.fn.getline(1):find('^# Prompt: ') ~= nil"
+    editor.wait("the page of a prompt is open", lambda: editor.lua(is_open))
     return "\n".join(editor.call("nvim_buf_get_lines", 0, 0, -1, False))
 
 

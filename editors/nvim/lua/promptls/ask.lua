@@ -13,8 +13,9 @@ local M = {}
 ---@field text? string Initial text of the question.
 ---@field opts? promptls.BuildOptions
 ---@field lines? {[1]: integer, [2]: integer} First and last line that the question is about; 1-based, inclusive.
+---@field again? boolean Open the last question again, even if its prompt was copied, sent or opened.
 
-local FOOTER = '⏎ or ^S build  gd go there  q close'
+local HINTS = { '⏎ or ^S build', 'gd go there', 'q close' }
 
 local buffer_count = 0
 ---@type table<integer, integer> Question buffer → its window.
@@ -47,13 +48,15 @@ end
 
 ---@param bufnr integer
 local function attach(bufnr)
-  vim.bo[bufnr].filetype = 'promptls'
+  if vim.bo[bufnr].filetype ~= 'promptls' then
+    vim.bo[bufnr].filetype = 'promptls'
+  end
   client.ensure(bufnr, function() end, true)
 end
 
 ---@param bufnr integer
 local function open_window(bufnr)
-  windows[bufnr] = window.open(bufnr, config.get().ask, { title = 'Ask', footer = FOOTER })
+  windows[bufnr] = window.open(bufnr, config.get().ask, { title = 'Ask', hints = HINTS })
   vim.wo[windows[bufnr]].signcolumn = 'auto'
 end
 
@@ -65,27 +68,61 @@ local function insert_at_end(bufnr)
   vim.cmd.startinsert({ bang = true })
 end
 
---- Open a question window.
----@param opts? promptls.AskOptions
+--- Return the newest question of the workspace, unless it is empty or, without `again`, finished.
+---@param again? boolean
+---@return integer? bufnr
+local function last_question(again)
+  local root = documents.root(vim.api.nvim_get_current_buf())
+  local last = vim.iter(vim.api.nvim_list_bufs()):rfind(function(bufnr)
+    return vim.b[bufnr].promptls_ask == true and vim.b[bufnr].promptls_root == root
+  end)
+  local is_open = last and (again or not vim.b[last].promptls_finished) and vim.trim(prompt.text(last)) ~= ''
+  return is_open and last or nil
+end
+
+--- Mark a question as finished: `M.open` does not open it again.
+---@param bufnr integer
+function M.finish(bufnr)
+  if vim.api.nvim_buf_is_valid(bufnr) then
+    vim.b[bufnr].promptls_finished = true
+  end
+end
+
+--- Create a question without a window, for `M.reopen`.
+---@param opts promptls.AskOptions
 ---@return integer bufnr
-function M.open(opts)
-  opts = opts or {}
+function M.create(opts)
   local source = vim.api.nvim_get_current_buf()
-  local text = opts.text or ''
-  local tracked
+  local text, tracked = opts.text or '', nil
   if opts.lines then
     tracked = context.track_lines(source, opts.lines[1] - 1, opts.lines[2] - 1)
     text = '@selection ' .. text
   end
   delete_old_questions()
   local bufnr = create_prompt_buffer(vim.split(text, '\n', { plain = true }))
-  vim.b[bufnr].promptls_ask = true
+  vim.b[bufnr].promptls_ask, vim.b[bufnr].promptls_root = true, documents.root(source)
   prompt.options[bufnr], context.tracked_lines[bufnr] = opts.opts, tracked
-  open_window(bufnr)
-  attach(bufnr)
   vim.keymap.set('n', 'q', function()
     M.hide(bufnr)
   end, { buffer = bufnr, nowait = true, desc = 'promptls: close' })
+  return bufnr
+end
+
+--- Open a question window: with the last question if there are no options and it is not finished, else with a new one.
+---@param opts? promptls.AskOptions
+---@return integer bufnr
+function M.open(opts)
+  opts = opts or {}
+  local is_new = (opts.text or '') ~= '' or opts.lines ~= nil or next(opts.opts or {}) ~= nil
+  local last = not is_new and last_question(opts.again)
+  if last then
+    M.reopen(last)
+    insert_at_end(last)
+    return last
+  end
+  local bufnr = M.create(opts)
+  open_window(bufnr)
+  attach(bufnr)
   insert_at_end(bufnr)
   return bufnr
 end
@@ -112,6 +149,7 @@ function M.reopen(bufnr)
     vim.api.nvim_set_current_win(visible)
   elseif vim.startswith(vim.api.nvim_buf_get_name(bufnr), documents.SCHEME) then
     open_window(bufnr)
+    attach(bufnr)
   else
     vim.api.nvim_win_set_buf(window.non_floating(), bufnr)
   end

@@ -217,6 +217,7 @@ function M.config()
     root_dir = root_dir,
     get_language_id = documents.language,
     capabilities = {
+      workspace = { textDocumentContent = { dynamicRegistration = false } },
       experimental = { promptls = { clientContext = true, complete = config.get().complete ~= nil } },
     },
     before_init = before_init,
@@ -288,6 +289,7 @@ end
 
 ---@class promptls.RequestOptions
 ---@field bufnr? integer Buffer that determines the workspace; default: the current one.
+---@field client_id? integer Send the request to this client instead.
 ---@field on_result fun(result: any, client: vim.lsp.Client)
 ---@field on_error? fun(message: string, code?: integer) Default: show the message.
 
@@ -320,7 +322,7 @@ function M.request(method, params, opts)
     finish(on_error, 'Cancelled.', REQUEST_CANCELLED)
   end
 
-  M.ensure(opts.bufnr or vim.api.nvim_get_current_buf(), function(client)
+  local function send(client)
     if handle.done then
       return
     end
@@ -359,7 +361,15 @@ function M.request(method, params, opts)
         finish(on_error, message)
       end,
     }
-  end)
+  end
+  local given = opts.client_id and vim.lsp.get_client_by_id(opts.client_id)
+  if given then
+    send(given)
+  elseif opts.client_id then
+    finish(on_error, 'The server was restarted. Build the prompt or run the command again.')
+  else
+    M.ensure(opts.bufnr or vim.api.nvim_get_current_buf(), send)
+  end
   return handle
 end
 

@@ -76,7 +76,6 @@ local function is_enabled(method, bufnr)
     return false
   end
   return documents.is_prompt(bufnr)
-    or (method == 'textDocument/foldingRange' and vim.bo[bufnr].filetype == 'promptls-built')
 end
 
 --- Override `supports_method` of a client so that Neovim sends feature requests only for prompt documents.

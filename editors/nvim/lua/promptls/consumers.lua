@@ -40,13 +40,33 @@ function M.names()
   return names
 end
 
---- Copy a prompt to the unnamed register and the clipboard.
----@param prompt string
-function M.yank(prompt)
-  vim.fn.setreg('"', prompt)
+--- Copy a text to the unnamed register and the clipboard.
+---@param text string
+function M.yank(text)
+  vim.fn.setreg('"', text)
   if vim.fn.has('clipboard') == 1 then
-    vim.fn.setreg('+', prompt)
+    vim.fn.setreg('+', text)
   end
+end
+
+--- Return the text of a prompt, for both output formats ("text" and "messages").
+---@param result table Result of `promptls/buildPrompt`.
+---@return string
+function M.text(result)
+  return result.prompt
+    or table.concat(
+      vim.tbl_map(function(message)
+        return message.content
+      end, result.messages or {}),
+      '\n\n'
+    )
+end
+
+--- Copy the prompt of a result to the registers.
+---@param result table Result of `promptls/buildPrompt`.
+function M.copy(result)
+  M.yank(M.text(result))
+  notify.info(('Copied the prompt (%s tokens) to the registers.'):format(notify.number(result.tokens.used)))
 end
 
 --- Send a prompt to a consumer. Without a name and with several consumers, the user picks one.
@@ -74,7 +94,8 @@ function M.send(prompt, result, question, name, on_selected)
   if name or #names == 1 then
     return send_to(name or names[1])
   elseif #names == 0 then
-    return notify.info('No consumer is available. Open a terminal or configure an adapter (:help promptls-adapters).')
+    local what_to_do = 'Press y to copy the prompt, or open a terminal or set up a chat plugin: :help promptls-adapters'
+    return notify.info(what_to_do)
   end
   vim.ui.select(names, {
     prompt = 'Send the prompt to',

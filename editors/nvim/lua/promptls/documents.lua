@@ -5,6 +5,7 @@ local config = require('promptls.config')
 local M = {}
 
 M.SCHEME = 'prompt://'
+local PAGE_SCHEME = 'promptls-page:'
 local PROMPT_NAME = '%.prompt%.md$'
 
 --- LSP language ids that differ from Neovim's filetypes.
@@ -30,7 +31,8 @@ function M.is_prompt(bufnr)
   if filetype == 'promptls' or name:find(PROMPT_NAME) then
     return true
   end
-  return vim.list_contains(prompt_languages(), language_ids[filetype] or filetype)
+  local is_page = vim.startswith(name, PAGE_SCHEME)
+  return not is_page and vim.list_contains(prompt_languages(), language_ids[filetype] or filetype)
 end
 
 --- Return the LSP language id of a buffer.

@@ -149,6 +149,11 @@ M.handlers['workspace/inlayHint/refresh'] = function(_, _, ctx)
   return vim.NIL
 end
 
+M.handlers['workspace/textDocumentContent/refresh'] = function(_, params, ctx)
+  require('promptls.page').refresh(params.uri, ctx.client_id)
+  return vim.NIL
+end
+
 M.handlers['client/registerCapability'] = function(err, params, ctx)
   local response = vim.lsp.handlers['client/registerCapability'](err, params, ctx)
   local client = vim.lsp.get_client_by_id(ctx.client_id)

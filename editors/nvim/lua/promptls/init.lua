@@ -26,13 +26,11 @@ function M.build(message, opts, on_result, on_error)
   return require('promptls.prompt').request({ message = message, opts = opts }, on_result, on_error)
 end
 
---- Build a prompt for a message and open the preview.
+--- Build a prompt for a message and open its page.
 ---@param message string
 ---@param opts? promptls.BuildOptions
 function M.preview(message, opts)
-  require('promptls.prompt').show({ message = message, opts = opts }, function()
-    M.ask({ text = message, opts = opts })
-  end)
+  require('promptls.prompt').show({ message = message, opts = opts })
 end
 
 --- Search the workspace; results go to the quickfix list or a selection menu.
@@ -51,7 +49,7 @@ function M.request(method, params, opts)
   return require('promptls.client').request(method, params, opts)
 end
 
---- Register a consumer of prompts for the key `s` of the preview.
+--- Register a consumer of prompts for the key `s` of pages.
 ---@param name string
 ---@param consumer promptls.Consumer
 function M.register(name, consumer)

@@ -1,49 +1,68 @@
 -- Memory entries: list, search, add and remove.
 
 local client = require('promptls.client')
+local config = require('promptls.config')
 local notify = require('promptls.notify')
-local page = require('promptls.page')
-local render = require('promptls.render')
 local window = require('promptls.window')
 
 local M = {}
+
+--- Return the lines of the list as Markdown.
+---@param entries table[]
+---@return string[] lines
+---@return table<integer, table> entry_at Line, from 1 → entry.
+local function render(entries)
+  local lines, entry_at = { '# Memory', '' }, {}
+  if #entries == 0 then
+    table.insert(lines, 'No memory entries. Press a to add one.')
+  end
+  for _, entry in ipairs(entries) do
+    local first = #lines + 1
+    local tags = #entry.tags > 0 and '  #' .. table.concat(entry.tags, ' #') or ''
+    table.insert(lines, '## ' .. entry.title)
+    table.insert(lines, ('%s, %s%s  %s'):format(entry.category, entry.scope, tags, table.concat(entry.paths, ' ')))
+    vim.list_extend(lines, vim.split(entry.content, '\n', { plain = true }))
+    table.insert(lines, '')
+    for line = first, #lines do
+      entry_at[line] = entry
+    end
+  end
+  return lines, entry_at
+end
 
 ---@param params table
 ---@param title string
 local function show_entries(params, title)
   client.request('promptls/memory', params, {
-    on_result = function(result, lsp_client)
+    on_result = function(result)
       for _, warning in ipairs(result.warnings or {}) do
         notify.warn(warning)
       end
-      local lines, entry_at = render.memory(result.entries)
-      local page_window ---@type integer
+      local lines, entry_at = render(result.entries)
+      local bufnr = window.create_buffer(lines, 'markdown')
+      local hints = { 'a add', 'x remove', 'q close' }
+      local list_window = window.open(bufnr, config.get().preview, { title = title, hints = hints })
       local function refresh()
-        window.close(page_window)
+        window.close(list_window)
         show_entries(params, title)
       end
-      page_window = select(2, page.show(lines, {
-        title = title .. ' (a add, x remove)',
-        encoding = lsp_client.offset_encoding,
-        roots = page.roots(lsp_client),
-        keys = {
-          a = {
-            function()
-              M.add('', refresh)
-            end,
-            desc = 'add a memory entry',
-          },
-          x = {
-            function()
-              local entry = entry_at[vim.api.nvim_win_get_cursor(0)[1] - 1]
-              if entry then
-                M.remove(entry, refresh)
-              end
-            end,
-            desc = 'remove the entry under the cursor',
-          },
-        },
-      }))
+      local function add()
+        M.add('', refresh)
+      end
+      local function remove()
+        local entry = entry_at[vim.api.nvim_win_get_cursor(0)[1]]
+        if entry then
+          M.remove(entry, refresh)
+        end
+      end
+      local function close()
+        window.close(list_window)
+      end
+      window.map_keys(bufnr, {
+        a = { add, desc = 'add a memory entry' },
+        x = { remove, desc = 'remove the entry under the cursor' },
+        q = { close, desc = 'close' },
+      })
     end,
   })
 end

@@ -15,6 +15,14 @@ local function notify(text, level)
   end
 end
 
+--- Format a number with thousands separators.
+---@param number integer
+---@return string
+function M.number(number)
+  local grouped = tostring(number):reverse():gsub('(%d%d%d)', '%1,'):reverse()
+  return (grouped:gsub('^,', ''))
+end
+
 ---@param text string
 function M.info(text)
   notify(text, vim.log.levels.INFO)

@@ -103,14 +103,6 @@ local function report_missing_mentions(result)
   notify.warn(('Not in the prompt: %s%s.'):format(table.concat(shown, ', '), more))
 end
 
----@param lsp_client vim.lsp.Client
----@return string[]
-local function root_uris(lsp_client)
-  return vim.tbl_map(function(folder)
-    return (folder.uri:gsub('/$', ''))
-  end, lsp_client.workspace_folders or {})
-end
-
 --- Build a prompt.
 ---@param request promptls.BuildRequest
 ---@param on_result fun(result: table, client: vim.lsp.Client)
@@ -136,43 +128,52 @@ function M.request_sync(request, timeout)
   return client.request_sync('promptls/buildPrompt', build_params(request), timeout or BUILD_TIMEOUT, bufnr)
 end
 
---- Build a prompt and open the preview. Cancels a pending build of the same buffer.
+--- Build a prompt and open its page. Cancels a pending build of the same buffer.
 ---@param request promptls.BuildRequest
----@param edit? fun() Returns to the question.
----@param on_built? fun() Called before the preview opens.
----@param in_background? boolean Whether the cursor stays in its window.
-function M.show(request, edit, on_built, in_background)
+---@param source promptls.PageSource
+---@param on_open? fun() Called before the page is shown.
+---@param follows_document? boolean Whether rebuilds use the current text of the prompt document.
+local function open_page(request, source, on_open, follows_document)
   local bufnr = request.bufnr or vim.api.nvim_get_current_buf()
-  if not vim.api.nvim_buf_is_valid(bufnr) then
-    return notify.error(BUFFER_CLOSED)
-  end
   if builds[bufnr] and not builds[bufnr].done then
     builds[bufnr].cancel()
   end
-  builds[bufnr] = M.request(request, function(result, lsp_client)
-    if on_built then
-      on_built()
-    end
-    require('promptls.preview').show(result, {
-      question = request.message,
-      client_id = lsp_client.id,
-      encoding = lsp_client.offset_encoding,
-      roots = root_uris(lsp_client),
-      edit = edit,
-      rebuild = function(again_in_background)
-        M.show(request, edit, nil, again_in_background)
-      end,
-      in_background = in_background,
-    })
-    if not in_background then
+  local uri = documents.is_prompt(bufnr) and vim.uri_from_bufnr(bufnr) or nil
+  builds[bufnr] = require('promptls.page').open('prompt', build_params(request, uri), {
+    bufnr = bufnr,
+    follows_document = follows_document,
+    source = source,
+    on_open = function(result)
+      if on_open then
+        on_open()
+      end
       report_missing_mentions(result)
-    end
-  end, function(message)
-    (message == 'Cancelled.' and notify.info or notify.error)(message)
-  end)
+    end,
+    on_error = function(message)
+      (message == 'Cancelled.' and notify.info or notify.error)(message)
+    end,
+  })
 end
 
---- Build the prompt of a prompt document and open the preview.
+--- Build the prompt of a question that is not in a document, and open its page.
+---@param request promptls.BuildRequest
+function M.show(request)
+  local ask = require('promptls.ask')
+  local question = ask.create({ text = request.message, opts = request.opts })
+  open_page(request, {
+    question = function()
+      return request.message
+    end,
+    edit = function()
+      ask.reopen(question)
+    end,
+    finish = function()
+      ask.finish(question)
+    end,
+  })
+end
+
+--- Build the prompt of a prompt document and open its page.
 ---@param bufnr integer
 ---@param opts? promptls.BuildOptions
 ---@param lines? {[1]: integer, [2]: integer} Use only these lines as the question; 1-based, inclusive.
@@ -184,27 +185,75 @@ function M.build(bufnr, opts, lines)
     opts = vim.tbl_extend('force', M.options[bufnr] or {}, opts or {}),
     tracked = context.tracked_lines[bufnr],
   }
+  vim.b[bufnr].promptls_finished = nil
   local ask = require('promptls.ask')
-  M.show(request, function()
-    ask.reopen(bufnr)
-  end, function()
+  open_page(request, {
+    question = function()
+      return vim.api.nvim_buf_is_loaded(bufnr) and not selected and M.text(bufnr) or request.message
+    end,
+    edit = function()
+      ask.reopen(bufnr)
+    end,
+    finish = function()
+      ask.finish(bufnr)
+    end,
+  }, function()
     ask.hide(bufnr)
+  end, not selected)
+end
+
+--- Ask whether a prompt of an incomplete index is copied, or built again when the index is complete.
+---@param index {complete: number} Index of the prompt.
+---@param client_id integer
+---@param copy fun()
+---@param build_again fun()
+local function confirm_copy(index, client_id, copy, build_again)
+  local prompt = ('The index is incomplete (%d %%).'):format(math.floor(index.complete * 100))
+  vim.ui.select({ 'Copy now', 'Wait' }, { prompt = prompt }, function(choice)
+    if choice == 'Copy now' then
+      return copy()
+    elseif choice ~= 'Wait' then
+      return
+    elseif (client.states[client_id] or {}).complete == 1 then -- meanwhile
+      return build_again()
+    end
+    notify.info('The prompt will be copied when the index is complete.')
+    vim.api.nvim_create_autocmd('User', {
+      pattern = 'PromptlsStatus',
+      callback = function(event)
+        local is_complete = event.data.client_id == client_id and event.data.status.complete == 1
+        if is_complete then
+          build_again()
+        end
+        return is_complete -- deletes the autocommand
+      end,
+    })
   end)
 end
 
 --- Build the prompt of a prompt document and copy it to the registers.
 ---@param bufnr integer
 function M.copy(bufnr)
+  if not vim.api.nvim_buf_is_loaded(bufnr) then
+    return notify.error(BUFFER_CLOSED)
+  end
   M.request({
     bufnr = bufnr,
     message = M.text(bufnr),
     opts = M.options[bufnr],
     tracked = context.tracked_lines[bufnr],
-  }, function(result)
-    local render = require('promptls.render')
-    require('promptls.consumers').yank(render.text(result))
-    notify.info(('Copied the prompt (%s tokens) to the registers.'):format(render.number(result.tokens.used)))
-    report_missing_mentions(result)
+  }, function(result, lsp_client)
+    local function copy()
+      require('promptls.consumers').copy(result)
+      require('promptls.ask').finish(bufnr)
+      report_missing_mentions(result)
+    end
+    if result.index.complete == 1 then
+      return copy()
+    end
+    confirm_copy(result.index, lsp_client.id, copy, function()
+      M.copy(bufnr)
+    end)
   end)
 end
 

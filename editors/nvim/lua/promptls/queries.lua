@@ -5,10 +5,33 @@ local config = require('promptls.config')
 local context = require('promptls.context')
 local notify = require('promptls.notify')
 local page = require('promptls.page')
-local render = require('promptls.render')
 local window = require('promptls.window')
 
 local M = {}
+
+--- Return a search result as one line: kind, symbol and why it was found.
+---@param hit table
+---@return string
+local function describe(hit)
+  return ('%s%s (%s)'):format(hit.kind, hit.symbol and ' ' .. hit.symbol or '', hit.why)
+end
+
+--- Return the first and the last line of a range of whole lines, from 1.
+---@param range promptls.Range
+---@return integer first
+---@return integer last
+local function line_numbers(range)
+  return range.start.line + 1, math.max(range.start.line + 1, range['end'].line)
+end
+
+--- Convert a search result to an entry of the quickfix list.
+---@param hit table
+---@return vim.quickfix.entry
+local function quickfix_entry(hit)
+  local shown = hit.location or hit -- a notebook is shown as JSON
+  local first, last = line_numbers(shown.range)
+  return { filename = vim.uri_to_fname(shown.uri), lnum = first, end_lnum = last, col = 1, text = describe(hit) }
+end
 
 --- Search the workspace; results go to the quickfix list or a selection menu.
 ---@param params {query: string, limit?: integer, paths?: string[], kinds?: string[]}
@@ -25,7 +48,8 @@ function M.search(params, to)
         return vim.ui.select(result.hits, {
           prompt = 'promptls: ' .. params.query,
           format_item = function(hit)
-            return render.path_with_lines(hit.path, hit.range) .. '  ' .. render.hit(hit)
+            local first, last = line_numbers(hit.range)
+            return ('%s:%d-%d  %s'):format(hit.path, first, last, describe(hit))
           end,
         }, function(hit)
           if hit then
@@ -35,7 +59,8 @@ function M.search(params, to)
           end
         end)
       end
-      vim.fn.setqflist({}, ' ', { title = 'promptls: ' .. params.query, items = render.quickfix(result.hits) })
+      local items = vim.tbl_map(quickfix_entry, result.hits)
+      vim.fn.setqflist({}, ' ', { title = 'promptls: ' .. params.query, items = items })
       vim.cmd('botright copen')
     end,
   })
@@ -55,40 +80,23 @@ function M.explain(symbol)
       position = context.position(bufnr, row - 1, column, lsp_client.offset_encoding),
     }
   end
-  client.request('promptls/explain', params, {
-    on_result = function(result, lsp_client)
-      page.show_markdown(result, result.node and result.node.name or symbol or 'Not found', lsp_client)
-    end,
-  })
+  page.open('explain', params)
 end
 
 --- Show the part of the knowledge graph for a question, or the call paths between two definitions.
 ---@param params {query?: string, symbol?: string, from?: string, to?: string, limit?: integer}
 function M.graph(params)
-  client.request('promptls/graph', params, {
-    on_result = function(result, lsp_client)
-      page.show_markdown(result, 'Graph', lsp_client)
-    end,
-  })
+  page.open('graph', params)
 end
 
 --- Show the status of the index.
 function M.status()
-  client.request('promptls/status', {}, {
-    on_result = function(result, lsp_client)
-      client.states[lsp_client.id] = result
-      page.show(render.status(result), { title = 'Status', encoding = lsp_client.offset_encoding })
-    end,
-  })
+  page.open('status', {})
 end
 
 --- Show the mention kinds and their syntax.
 function M.mention_kinds()
-  client.request('promptls/mentionKinds', {}, {
-    on_result = function(result)
-      page.show(render.mention_kinds(result.kinds), { title = 'Mentions' })
-    end,
-  })
+  page.open('mentionKinds', {})
 end
 
 --- Show why the active file is indexed or ignored.

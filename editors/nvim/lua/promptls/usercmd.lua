@@ -66,15 +66,13 @@ end
 ---@type table<string, promptls.Subcommand>
 local subcommands = {
   build = {
-    description = 'Build the prompt of this document, a range or a given question, and open the preview.',
+    description = 'Build the prompt of this document, a range or a given question, and open its page.',
     options = BUILD_OPTIONS,
     mentions = true,
     run = with_build_options(function(call, opts)
       local bufnr = vim.api.nvim_get_current_buf()
       if call.text ~= '' then
-        return require('promptls.prompt').show({ message = call.text, opts = opts, bufnr = bufnr }, function()
-          require('promptls.ask').open({ text = call.text, opts = opts })
-        end)
+        return require('promptls.prompt').show({ message = call.text, opts = opts, bufnr = bufnr })
       elseif documents.is_prompt(bufnr) then
         return require('promptls.prompt').build(bufnr, opts, call.lines)
       end
@@ -82,11 +80,11 @@ local subcommands = {
     end),
   },
   ask = {
-    description = 'Ask a question in a small window; with a range, about these lines.',
+    description = 'Ask a question in a small window; with a range, about these lines; with !, the last one again.',
     options = BUILD_OPTIONS,
     mentions = true,
     run = with_build_options(function(call, opts)
-      require('promptls.ask').open({ text = call.text, opts = opts, lines = call.lines })
+      require('promptls.ask').open({ text = call.text, opts = opts, lines = call.lines, again = call.bang })
     end),
   },
   search = {

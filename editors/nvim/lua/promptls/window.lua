@@ -28,7 +28,8 @@ local function to_cells(option, available, minimum)
 end
 
 ---@param opts promptls.WindowOptions
-local function geometry(opts)
+---@param hints? string[]
+local function geometry(opts, hints)
   local columns, lines = vim.o.columns - 2, vim.o.lines - vim.o.cmdheight - 3
   local width, height = to_cells(opts.width or 0.8, columns, 40), to_cells(opts.height or 0.8, lines, 5)
   return {
@@ -37,7 +38,27 @@ local function geometry(opts)
     height = height,
     row = math.max(0, math.floor((lines - height) / 2)),
     col = math.max(0, math.floor((columns - width) / 2)),
+    footer = hints and ' ' .. M.fit(hints, width - 2) .. ' ',
+    footer_pos = hints and 'right' or nil,
   }
+end
+
+--- Join the hints that fit a width. The last hint, which closes the window, is always shown.
+---@param hints string[]
+---@param width integer
+---@return string
+function M.fit(hints, width)
+  local all = table.concat(hints, '  ')
+  if vim.fn.strdisplaywidth(all) <= width then
+    return all
+  end
+  local rest, count = '…  ' .. hints[#hints], 0
+  local joined = rest
+  while vim.fn.strdisplaywidth(joined) <= width do
+    count, all = count + 1, joined
+    joined = table.concat(hints, '  ', 1, count) .. '  ' .. rest
+  end
+  return count > 0 and all or rest
 end
 
 local split_commands = {
@@ -49,7 +70,7 @@ local split_commands = {
 --- Open a window for a buffer and enter it.
 ---@param bufnr integer
 ---@param opts promptls.WindowOptions
----@param labels? {title?: string, footer?: string}
+---@param labels? {title?: string, hints?: string[]} The hints describe the keys, the most important first.
 ---@return integer window
 function M.open(bufnr, opts, labels)
   labels = labels or {}
@@ -62,15 +83,14 @@ function M.open(bufnr, opts, labels)
     vim.api.nvim_win_set_buf(window, bufnr)
     if labels.title then
       local title = labels.title:gsub('%%', '%%%%')
-      vim.wo[window].winbar = (' %s  %%=%s'):format(title, labels.footer or '')
+      local width = vim.api.nvim_win_get_width(window) - vim.fn.strdisplaywidth(labels.title) - 4
+      vim.wo[window].winbar = (' %s  %%=%s'):format(title, labels.hints and M.fit(labels.hints, width) or '')
     end
   else
-    local layout = geometry(opts)
+    local layout = geometry(opts, labels.hints)
     layout.border = opts.border or 'rounded'
     layout.style = 'minimal'
     layout.title = labels.title and ' ' .. labels.title .. ' '
-    layout.footer = labels.footer and ' ' .. labels.footer .. ' '
-    layout.footer_pos = labels.footer and 'right' or nil
     window = vim.api.nvim_open_win(bufnr, true, layout)
     vim.wo[window].winfixbuf = true
     vim.api.nvim_create_autocmd('VimResized', {
@@ -79,7 +99,7 @@ function M.open(bufnr, opts, labels)
         if not vim.api.nvim_win_is_valid(window) then
           return true
         end
-        vim.api.nvim_win_set_config(window, geometry(opts))
+        vim.api.nvim_win_set_config(window, geometry(opts, labels.hints))
       end,
     })
   end
@@ -127,7 +147,7 @@ end
 ---@param encoding string
 function M.jump(location, encoding)
   if not vim.startswith(location.uri, 'file:') then
-    return require('promptls.notify').info('This item is not a file. The preview shows its full text.')
+    return require('promptls.notify').info('This item is not a file. The page shows its full text.')
   end
   vim.api.nvim_set_current_win(M.non_floating())
   vim.cmd("normal! m'")

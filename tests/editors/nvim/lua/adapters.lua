@@ -34,8 +34,9 @@ local BUILD_OPTIONS = { budget = { tokens = 3000 } }
 local function send_to(name)
   local prompt = require('promptls.prompt')
   local result = assert(prompt.request_sync({ message = QUESTION }))
-  require('promptls.consumers').send(require('promptls.render').text(result), result, QUESTION, name)
-  return require('promptls.render').text(result)
+  local consumers = require('promptls.consumers')
+  consumers.send(consumers.text(result), result, QUESTION, name)
+  return consumers.text(result)
 end
 
 local checks = {}
@@ -168,7 +169,7 @@ function checks.avante()
   expect(submitted:find('def rounded', 1, true), 'the prompt contains the code', submitted)
   submitted = nil
   local prompt = send_to('avante')
-  wait('the preview sends the prompt', function()
+  wait('the consumer sends the prompt', function()
     return submitted
   end)
   expect(submitted == prompt, 'the prompt is sent unchanged', submitted)

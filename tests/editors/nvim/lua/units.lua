@@ -104,6 +104,10 @@ function tests.documents()
     equal(documents.is_prompt(0), false, 'an invalid documents.languages counts as empty')
   end
   require('promptls.config').set({ settings = { documents = { languages = { 'markdown', 'git-commit' } } } })
+  vim.api.nvim_buf_set_name(vim.api.nvim_create_buf(false, true), 'promptls-page:/1/Prompt.md')
+  vim.cmd.buffer('promptls-page:/1/Prompt.md')
+  vim.bo.filetype = 'markdown'
+  equal(documents.is_prompt(0), false, 'a page is not a prompt document')
   vim.cmd.edit('COMMIT_EDITMSG')
   vim.bo.filetype = 'gitcommit'
   local commit_message = { documents.is_prompt(0), documents.language(0, 'gitcommit') }
@@ -150,44 +154,22 @@ function tests.enabled()
   vim.lsp.is_enabled = original
 end
 
-function tests.rendering()
-  local render = require('promptls.render')
-  local result = {
-    tokens = { budget = 100, used = 150, counter = 'o200k', exact = true, sections = { context = 150, frame = 0 } },
-    items = {},
-    omitted = {},
-    mentions = {},
-    warnings = {},
-    index = { state = 'indexing', complete = 0.5, message = '5 of 10 files' },
-    prompt = table.concat({
-      '# One',
-      '<context-ab12 path="x">',
-      '# not a heading',
-      '</context-cd34>',
-      '</context-ab12>',
-      '# Two',
-      '<context-ef56 path="y">',
-      'open',
-    }, '\n'),
-  }
-  local rendered = render.prompt(result, { width = 40 })
-  local header = table.concat(vim.list_slice(rendered.lines, 1, rendered.prompt_row), '\n')
-  equal(header:find('150 of 100 tokens (o200k, exact)', 1, true) ~= nil, true, 'the token counter is shown')
-  equal(header:find('built again when the index', 1, true) ~= nil, true, 'a prompt of an incomplete index says so')
-  equal(header:find('frame', 1, true), nil, 'empty sections are hidden')
-  local fold_levels = vim.list_slice(rendered.fold_levels, rendered.prompt_row + 1)
-  equal(fold_levels, { '>1', '>2', '2', '2', '<2', '>1', '1', '1' }, 'folds')
-  equal(#rendered.quoted_files, 1, 'a fence without its closing fence is text')
-  for _, line in ipairs(vim.list_slice(rendered.lines, 1, 3)) do
-    equal(vim.fn.strdisplaywidth(line) <= 40, true, 'the header fits the width: ' .. line)
-  end
-  equal(render.path_with_lines('a.py', { start = { line = 4 }, ['end'] = { line = 5 } }), 'a.py:5', 'one line')
-  equal(render.path_with_lines('a.py', { start = { line = 4 }, ['end'] = { line = 9 } }), 'a.py:5-9', 'several lines')
-  equal(render.short_status(nil), 'promptls …', 'no status reported yet')
+function tests.status_and_numbers()
+  local short_status = require('promptls.statusline').short_status
+  equal(short_status(nil), 'promptls …', 'no status reported yet')
   local roots = { { files = 10, pending = 6 } }
-  local short_status = render.short_status({ state = 'indexing', complete = 0.409, roots = roots })
-  equal(short_status, 'promptls indexing 40%', 'indexing progress')
-  equal(render.number(1234567), '1,234,567', 'thousands separators')
+  local indexing = short_status({ state = 'indexing', complete = 0.409, roots = roots })
+  equal(indexing, 'promptls indexing 40%', 'indexing progress')
+  equal(require('promptls.notify').number(1234567), '1,234,567', 'thousands separators')
+  equal(require('promptls.notify').number(123), '123', 'no separator')
+end
+
+function tests.hints()
+  local fit = require('promptls.window').fit
+  local hints = { 'y yank', 's send', 'q close' }
+  equal(fit(hints, 23), 'y yank  s send  q close', 'all hints')
+  equal(fit(hints, 22), 'y yank  …  q close', 'the first hints and the last')
+  equal(fit(hints, 5), '…  q close', 'always the last')
 end
 
 function tests.progress_of_the_first_index_is_shown_after_a_second()
@@ -212,27 +194,54 @@ function tests.progress_of_the_first_index_is_shown_after_a_second()
   equal(echoed, { 'promptls: 50 %', 'promptls: 100 %' }, 'not of a start that takes less, and not of later changes')
 end
 
-function tests.prompt_of_incomplete_index_is_built_again()
-  local preview = require('promptls.preview')
-  local built = {}
-  local result = { tokens = { budget = 9, used = 1, counter = 'o200k', exact = true, sections = {} } }
-  result.items, result.omitted, result.mentions, result.warnings, result.prompt = {}, {}, {}, {}, '# One'
-  result.index = { state = 'indexing', complete = 0.5, message = '' }
-  preview.show(result, {
-    client_id = 7,
-    question = '',
-    encoding = 'utf-16',
-    roots = {},
-    rebuild = function(in_background)
-      table.insert(built, in_background)
-    end,
-  })
-  for _, change in ipairs({ { 7, 0.9 }, { 8, 1 }, { 7, 1 }, { 7, 1 } }) do
-    local data = { client_id = change[1], status = { complete = change[2] } }
+function tests.copy_of_a_prompt_of_an_incomplete_index_is_confirmed()
+  local client = require('promptls.client')
+  local request, select, answers, built = client.request, vim.ui.select, {}, 0
+  local complete = 0.5
+  client.request = function(_, _, opts)
+    built = built + 1
+    local result = { prompt = 'prompt ' .. built, tokens = { used = 1 }, mentions = {} }
+    result.index = { complete = complete }
+    opts.on_result(result, { id = 7 })
+  end
+  vim.ui.select = function(items, _, on_choice)
+    equal(items, { 'Copy now', 'Wait' }, 'choices')
+    on_choice(table.remove(answers, 1))
+  end
+  local function set_status(client_id, fraction)
+    local data = { client_id = client_id, status = { complete = fraction } }
     vim.api.nvim_exec_autocmds('User', { pattern = 'PromptlsStatus', data = data })
   end
-  preview.close()
-  equal(built, { true }, 'once, for its own server, without taking the cursor')
+  local copy = require('promptls.prompt').copy
+  local function copied()
+    return vim.fn.getreg('"')
+  end
+  vim.fn.setreg('"', 'nothing')
+  answers = { nil }
+  copy(vim.api.nvim_get_current_buf())
+  equal(copied(), 'nothing', 'nothing is copied without an answer')
+  answers = { 'Copy now' }
+  copy(vim.api.nvim_get_current_buf())
+  equal(copied(), 'prompt 2', 'the incomplete prompt')
+  answers = { 'Wait' }
+  copy(vim.api.nvim_get_current_buf())
+  set_status(7, 0.9)
+  set_status(8, 1)
+  equal({ copied(), built }, { 'prompt 2', 3 }, 'not before the index of the server is complete')
+  complete = 1
+  set_status(7, 1)
+  set_status(7, 1)
+  equal({ copied(), built }, { 'prompt 4', 4 }, 'the prompt is built again and copied, once')
+  complete = 0.5
+  client.states[7] = { complete = 1 }
+  answers = { 'Wait' }
+  vim.ui.select = function(_, _, on_choice)
+    complete = 1
+    on_choice('Wait')
+  end
+  copy(vim.api.nvim_get_current_buf())
+  equal({ copied(), built }, { 'prompt 6', 6 }, 'at once if the index was completed before the answer')
+  client.request, vim.ui.select, client.states[7] = request, select, nil
 end
 
 vim.cmd.runtime('plugin/promptls.lua')

@@ -3,7 +3,6 @@
 
 local consumers = require('promptls.consumers')
 local prompt = require('promptls.prompt')
-local render = require('promptls.render')
 
 local M = {}
 
@@ -32,7 +31,7 @@ function M.slash_command(opts)
     details = 'Ask with the code that promptls selects for the question; supports @-mentions',
     callback = function(_, question, done)
       prompt.request({ message = question, opts = opts.build }, function(result)
-        send_to_avante(render.text(result))
+        send_to_avante(consumers.text(result))
         if done then
           done(question)
         end

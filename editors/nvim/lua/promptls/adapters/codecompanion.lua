@@ -46,7 +46,7 @@ function M.decorate(message)
     notify.warn(('%s The message was sent unchanged.'):format(problem))
     return message
   end
-  return require('promptls.render').text(result)
+  return consumers.text(result)
 end
 
 --- Open a chat with a prompt and its question. The prompt is added as context, which codecompanion sends unchanged.

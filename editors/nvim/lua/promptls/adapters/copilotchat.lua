@@ -3,7 +3,6 @@
 
 local consumers = require('promptls.consumers')
 local prompt = require('promptls.prompt')
-local render = require('promptls.render')
 
 local M = {}
 
@@ -12,7 +11,7 @@ local M = {}
 ---@field timeout? integer Timeout of the build request in milliseconds.
 
 local built_count = 0
----@type table<string, string> Name → prompt sent from the preview.
+---@type table<string, string> Name → prompt sent from its page.
 local built_prompts = {}
 
 ---@param question string
@@ -26,7 +25,7 @@ local function prompt_for(question, opts)
   if not result then
     error(problem, 0)
   end
-  return render.text(result)
+  return consumers.text(result)
 end
 
 --- Return entries for `functions` in CopilotChat's `setup()`.
