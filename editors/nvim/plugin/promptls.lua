@@ -10,7 +10,12 @@ if vim.fn.has('nvim-0.11') == 0 then
   return
 end
 
-vim.filetype.add({ pattern = { ['.*%.prompt%.md'] = { 'promptls', { priority = 10 } } } })
+vim.filetype.add({
+  pattern = {
+    ['.*%.promptls%.md'] = { 'promptls', { priority = 10 } },
+    ['.*%.prompt%.md'] = { 'promptls', { priority = 10 } },
+  },
+})
 vim.treesitter.language.register('markdown', 'promptls')
 require('promptls.documents').track_usage()
 

@@ -26,7 +26,7 @@ local windows = {}
 local function create_prompt_buffer(lines)
   buffer_count = buffer_count + 1
   local bufnr = vim.api.nvim_create_buf(false, true)
-  vim.api.nvim_buf_set_name(bufnr, ('%s%d.prompt.md'):format(documents.SCHEME, buffer_count))
+  vim.api.nvim_buf_set_name(bufnr, ('%s%d.promptls.md'):format(documents.SCHEME, buffer_count))
   vim.bo[bufnr].bufhidden = 'hide'
   vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
   return bufnr

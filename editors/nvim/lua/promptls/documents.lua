@@ -6,7 +6,7 @@ local M = {}
 
 M.SCHEME = 'prompt://'
 local PAGE_SCHEME = 'promptls-page:'
-local PROMPT_NAME = '%.prompt%.md$'
+local PROMPT_NAME = '%.prompt%l*%.md$' -- also the older *.prompt.md
 
 --- LSP language ids that differ from Neovim's filetypes.
 local language_ids = { gitcommit = 'git-commit', gitrebase = 'git-rebase', text = 'plaintext', sh = 'shellscript' }
