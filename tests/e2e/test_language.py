@@ -302,3 +302,7 @@ def test_prompt_documents_are_not_retrieved(visit: Visit, shop: Path) -> None:
     built = client.build(document.read_text(), document=document.as_uri())
     assert built["items"]
     assert not [i for i in built["items"] if i["path"].endswith(".prompt.md")]
+    unsaved = "# A second discount\n\nHow is a discount applied? Compare apply_discount and @#Money.times.\n"
+    client.open(shop / "unsaved.promptls.md", unsaved, language="promptls")
+    built = client.build(unsaved, document=(shop / "unsaved.promptls.md").as_uri())
+    assert not [i for i in built["items"] if i["path"].endswith(".promptls.md")]

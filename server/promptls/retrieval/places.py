@@ -20,6 +20,7 @@ from msgspec import Struct
 from promptls.index import STOP_WORDS, IndexReader, Snapshot, SourceReader, split_identifier, stem
 from promptls.knowledge.project.file_kind import is_test_path
 from promptls.model import CancelToken, FileText, Item, Origin, Span
+from promptls.model.files import is_prompt_document
 from promptls.retrieval.candidates import is_data_file, is_translation
 from promptls.retrieval.query import Query
 
@@ -276,6 +277,8 @@ def with_places(
     if paths is not None:
         within = {place.path for place in places}.intersection(paths)
         places = [place for place in places if place.path in within]
+    else:  # prompt documents contain questions, not answers
+        places = [place for place in places if not is_prompt_document(place.path)]
     return merge_places(ranked, places, snapshot)
 
 
