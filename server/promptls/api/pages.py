@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from promptls.api.messages.params import Json
+from promptls.mentions.syntax.grammar import LAST_LINE
 from promptls.util.text.display import plural
 
 MAX_OMITTED = 60
@@ -154,7 +155,9 @@ def place_of(item: Json) -> str:
     if item.get("kind") == "folder":
         return f"{item['path']}/"
     start, end = item["range"]["start"]["line"] + 1, item["range"]["end"]["line"]
-    path = item.get("path", "")
+    path: str = item.get("path", "")
+    if end >= LAST_LINE:
+        return path
     return f"{path}:{start}-{end}" if end > start else f"{path}:{start}"
 
 
@@ -194,8 +197,7 @@ def _omitted_line(item: Json) -> PageLine:
 def _dropped_line(group: Group) -> PageLine:
     region = group[0]
     place = place_of(structs.asdict(region))
-    more = f" and {plural(len(group) - 1, 'other region')} of the file" if len(group) > 1 else ""
-    return PageLine(f"- {place}{more}  [restore]", region, place, group)
+    return PageLine(f"- {place}  [restore]", region, place, group)
 
 
 def _mention_lines(mention: Json) -> Iterator[PageLine]:
@@ -217,6 +219,14 @@ def _shown(item: Json) -> Region:
 def _key(region: Region) -> str:
     start, end = region.range["start"]["line"], region.range["end"]["line"]
     return f"{region.uri}#{start}-{end}"
+
+
+def whole_file(group: Group) -> Group:
+    """Return the file of several regions as one region; a single region as it is."""
+    if len(group) == 1:
+        return group
+    lines = {side: {"line": line, "character": 0} for side, line in (("start", 0), ("end", LAST_LINE))}
+    return (Region(group[0].uri, lines, group[0].path),)
 
 
 def without(group: Group, chosen: tuple[Group, ...]) -> tuple[Group, ...]:

@@ -12,7 +12,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from promptls.api.messages import params as protocol
 from promptls.api.messages.params import Json
-from promptls.api.pages import BUTTON, PAGES, Group, prompt_page, toggle, without
+from promptls.api.pages import BUTTON, PAGES, Group, prompt_page, toggle, whole_file, without
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.dispatch import decode_params, handle_request
 from promptls.lsp.documents import OpenPage
@@ -42,7 +42,7 @@ async def page_action(server: PromptServer, *arguments: Any) -> Json:
     if params.action == "budget":
         request = {**request, "budget": {**(request.get("budget") or {}), "tokens": params.tokens}}
     elif params.action in ("drop", "restore") and regions:
-        dropped, pinned = toggle(regions, dropped), without(regions, pinned)
+        dropped, pinned = toggle(whole_file(regions), dropped), without(regions, pinned)
     elif params.action in ("pin", "unpin", "add") and regions:
         pinned, dropped = toggle(regions, pinned), without(regions, dropped)
     elif params.action != "rebuild":
