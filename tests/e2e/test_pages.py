@@ -148,6 +148,9 @@ def test_links_lead_to_places_and_run_the_buttons(client: Client) -> None:
     assert client.request("textDocument/definition", position)[0]["uri"].startswith("file:")
     folds = client.request("textDocument/foldingRange", {"textDocument": {"uri": uri}})
     assert {fold.get("kind") for fold in folds} == {"region", None}
+    lines = text(client, uri).splitlines()
+    sections = [fold for fold in folds if "kind" not in fold]
+    assert all(lines[fold["startLine"]].startswith("## ") and lines[fold["endLine"]] for fold in sections)
 
 
 @pytest.mark.parametrize(

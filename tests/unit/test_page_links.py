@@ -1,10 +1,10 @@
-"""Links of pages."""
+"""Links and lines of pages."""
 
 from __future__ import annotations
 
 import pytest
 
-from promptls.api.pages import Page, PageLine, Region
+from promptls.api.pages import Page, PageLine, Region, prompt_page
 from promptls.lsp.documents import OpenPage
 from promptls.lsp.pages import page_links
 
@@ -26,3 +26,23 @@ def test_link_of_a_row_is_its_place_and_not_a_number_before_it(text: str, label:
     (link,) = page_links(page, "promptls-page:/1/Prompt.md", "utf-16")
     assert link["range"]["start"]["character"] == expected
     assert link["range"]["end"]["character"] == expected + len(label)
+
+
+def test_name_of_a_file_is_one_line() -> None:
+    item = {"uri": "file:///x", "path": "a\n## Text\x1b[31m.py", "range": LINES, "kind": "text", "tokens": 3}
+    result = {
+        "tokens": {"used": 3, "budget": 9, "counter": "estimate", "exact": False, "sections": {"context": 3}},
+        "trace": {"line": "1 item"},
+        "index": {"complete": 1},
+        "warnings": ["first\nsecond"],
+        "mentions": [],
+        "items": [{**item, "form": "full", "why": "by meaning, 5.0 %"}],
+        "omitted": [{**item, "reason": "over the budget"}],
+        "prompt": "text",
+    }
+    page = prompt_page(result)
+    assert len(page.text.splitlines()) == len(page.lines)
+    assert [line.text for line in page.lines].count("## Text") == 1
+    assert "\x1b" not in page.text
+    links = page_links(OpenPage("prompt", {}, False, page, result), "promptls-page:/1/Prompt.md", "utf-16")
+    assert len(links) == 2 + 1 + 1 + 1  # the place and the buttons of the item, and of what was left out

@@ -112,9 +112,13 @@ def _texts(result: Json) -> Iterator[tuple[list[str], str]]:
 
 
 def _section(title: str, lines: list[PageLine]) -> Iterator[PageLine]:
+    from promptls.prompt.sanitize import one_line  # not at the start of the server
+
     if lines:
         count = sum(line.text.startswith("- ") for line in lines)
-        yield from (PageLine(""), PageLine(f"## {title}: {count}"), *lines)
+        yield from (PageLine(""), PageLine(f"## {title}: {count}"))
+        for line in lines:  # names of files and warnings can contain anything
+            yield structs.replace(line, text=one_line(line.text), label=one_line(line.label))
 
 
 def token_usage(tokens: Json) -> str:

@@ -68,9 +68,10 @@ def _prompt(options: argparse.Namespace) -> int:
 def _summary(result: dict[str, Any]) -> Iterator[str]:
     """Yield the lines about budget, items, mentions that are not included, trace and warnings."""
     from promptls.api.pages import item_row, token_usage
+    from promptls.prompt.sanitize import one_line
 
     yield token_usage(result["tokens"])
-    yield from (f"  {item_row(item)}" for item in result["items"])
+    yield from (f"  {one_line(item_row(item))}" for item in result["items"])
     for mention in result["mentions"]:
         if mention["status"] != "included":
             hint = f"Did you mean {mention['suggestion']}?" if "suggestion" in mention else ""

@@ -186,10 +186,10 @@ def folding_ranges(session: PromptDocumentSession, params: protocol.Document, to
 def _section_folds(page: Page) -> list[Json]:
     """Return a folding range for each section of a page but the text of a prompt, which has fences."""
     texts = [line.text for line in page.lines]
-    end = texts.index("## Text") if "## Text" in texts else len(texts)
+    end = texts.index("## Text") if "## Text" in texts else len(texts) + 1  # a blank line is before the next section
     starts = [number for number, text in enumerate(texts[:end]) if text.startswith("## ")]
     return [
         {"startLine": start, "endLine": following - 2}
-        for start, following in pairwise([*starts, end + 1])
+        for start, following in pairwise([*starts, end])
         if following - 2 > start
     ]
