@@ -102,7 +102,7 @@ def test_answer_is_written_below_its_question_and_is_history_for_the_next_one(st
     ("options", "response", "problem"),
     [
         ({}, None, "No language model is configured. Set languageModel.use, or send the prompt to a chat."),
-        (EDITOR, {"text": " "}, "There is no answer: the editor's language model returned no text."),
+        (EDITOR, {"text": " "}, "The language model gave no answer: the editor's language model returned no text."),
     ],
 )
 def test_answer_that_cannot_be_had_is_one_sentence(

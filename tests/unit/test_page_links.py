@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from promptls.api.pages import Page, PageLine, Region, prompt_page
-from promptls.lsp.documents import OpenPage
+from promptls.lsp.open_pages import OpenPage
 from promptls.lsp.pages import page_links
 
 LINES = {"start": {"line": 0, "character": 0}, "end": {"line": 1, "character": 0}}

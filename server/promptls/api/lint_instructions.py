@@ -55,7 +55,7 @@ def _check(path: str, context: ResolveContext, engine: Engine) -> Json | None:
 
 
 class LoadedFiles(Struct, frozen=True):
-    """What the tool of an instruction file loads for the files that the instruction file is about."""
+    """The rule files that a tool loads together with one of them."""
 
     scope: str  # the files, as globs or in words
     files: int

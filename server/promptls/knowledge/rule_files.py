@@ -68,9 +68,12 @@ CONVENTIONS: tuple[RuleConvention, ...] = (  # order breaks ties between rules
     RuleConvention(("CODEBUDDY.md", ".codebuddyrules", ".codebuddy/rules.md"), ".codebuddy/rules"),
 )
 
-_AGENTS = 1
-_WITHOUT_AGENTS = frozenset({2, 3})
-"""Indices of AGENTS.md, and of the tools that do not read it by default."""
+_AGENTS, _CLAUDE, _GEMINI = (
+    next(number for number, convention in enumerate(CONVENTIONS) if name in convention.files)
+    for name in ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
+)
+_WITHOUT_AGENTS = frozenset({_CLAUDE, _GEMINI})
+"""Conventions of the tools that do not read AGENTS.md by default."""
 
 TOP_LEVEL_NAMES = tuple(
     dict.fromkeys(name.split("/")[0] for family in CONVENTIONS for name in (*family.files, family.folder) if name)

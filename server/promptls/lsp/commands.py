@@ -121,7 +121,7 @@ def _ask_model(engine: Engine, messages: list[Json], token: CancelToken) -> tupl
         chat = [Message(message["role"], message["content"]) for message in messages]
         return model.name, model.complete(chat, MAX_ANSWER_TOKENS, token)
     except LanguageModelError as error:
-        raise JsonRpcInternalError(f"There is no answer: {error}.") from None
+        raise JsonRpcInternalError(f"The language model gave no answer: {error}.") from None
     finally:
         model.close()
 

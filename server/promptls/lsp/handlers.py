@@ -47,7 +47,7 @@ INSTRUCTION_FEATURES: dict[str, Callable[..., Any]] = {
     lsp.TEXT_DOCUMENT_CODE_ACTION: _feature("instructions:code_actions"),
     lsp.TEXT_DOCUMENT_CODE_LENS: _feature("instructions:code_lenses"),
 }
-"""Features of instruction files that are no prompt documents."""
+"""Functions of the same features for instruction files, unless they are prompt documents."""
 
 LSP_FEATURES: dict[str, tuple[type[protocol.Params], Callable[..., Any], Any]] = {
     lsp.TEXT_DOCUMENT_COMPLETION: (

@@ -15,8 +15,8 @@ from promptls.api.messages.params import Json
 from promptls.api.pages import BUTTON, PAGES, Group, prompt_page, toggle, whole_file, without
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.dispatch import decode_params, handle_request
-from promptls.lsp.documents import OpenPage
 from promptls.lsp.handlers import CUSTOM_REQUESTS, PAGE_ACTION_COMMAND
+from promptls.lsp.open_pages import OpenPage
 from promptls.util.text.positions import LineIndex
 
 log = logging.getLogger(__name__)
@@ -92,8 +92,6 @@ async def _build(
     pinned: tuple[Group, ...] = (),
     dropped: tuple[Group, ...] = (),
 ) -> Json:
-    if kind not in PAGES:
-        raise JsonRpcInvalidParams("kind: unknown.", data={"field": "kind", "valid": list(PAGES)})
     method, render = PAGES[kind]
     sent = params
     if kind == "prompt":

@@ -74,26 +74,27 @@ async def _publish_diagnostics(server: PromptServer) -> None:
             # Hints and lenses that the client requested before do not reflect another snapshot or context.
             if published is None or published.version == document.version or published.context != context:
                 needs_refresh = True
-            server.published_diagnostics[document.uri] = current
-            params = {"uri": document.uri, "version": document.version, "diagnostics": found}
-            server.text_document_publish_diagnostics(
-                server.protocol._converter.structure(params, lsp.PublishDiagnosticsParams)
-            )
-    await _publish_instruction_diagnostics(server)
+            _publish(server, document.uri, current)
+    await _publish_instruction_diagnostics(server, session, server.loop)
     if is_preliminary and server.diagnostics_timer is None:
         schedule_diagnostics(server, TYPING_PAUSE_S)
     if needs_refresh:
         await _request_refresh(server)
 
 
-async def _publish_instruction_diagnostics(server: PromptServer) -> None:
+def _publish(server: PromptServer, uri: str, current: PublishedDiagnostics) -> None:
+    server.published_diagnostics[uri] = current
+    params = {"uri": uri, "version": current.version, "diagnostics": current.diagnostics}
+    server.text_document_publish_diagnostics(server.protocol._converter.structure(params, lsp.PublishDiagnosticsParams))
+
+
+async def _publish_instruction_diagnostics(
+    server: PromptServer, session: PromptDocumentSession, loop: asyncio.AbstractEventLoop
+) -> None:
     """Publish the diagnostics of open instruction files for which they differ from the published ones."""
     from promptls.lsp.features import instructions
 
-    session, loop = server.session, server.loop
-    for document in server.documents.instruction_files() if session is not None and loop is not None else ():
-        assert session is not None
-        assert loop is not None
+    for document in server.documents.instruction_files():
         if server.documents.get(document.uri) is not None:
             continue  # a prompt document has its own diagnostics
         try:
@@ -109,11 +110,7 @@ async def _publish_instruction_diagnostics(server: PromptServer) -> None:
             continue
         current = PublishedDiagnostics(document.version, protocol.Context(), instructions.diagnostics(analysis))
         if server.published_diagnostics.get(document.uri) != current:
-            server.published_diagnostics[document.uri] = current
-            params = {"uri": document.uri, "version": document.version, "diagnostics": current.diagnostics}
-            server.text_document_publish_diagnostics(
-                server.protocol._converter.structure(params, lsp.PublishDiagnosticsParams)
-            )
+            _publish(server, document.uri, current)
 
 
 def _analyze(session: PromptDocumentSession, uri: str) -> tuple[DocumentAnalysis | None, bool]:

@@ -61,7 +61,7 @@ class Reference(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """What a reference leads to, or why it leads nowhere."""
+    """The target of a reference, or the problem if it has none."""
 
     reference: Reference
     path: str = ""  # absolute, "" if it leads to no file
@@ -161,7 +161,7 @@ def _is_name_of_code(text: str) -> bool:
 
 
 def check_file(text: str, path: str, context: ResolveContext) -> list[Finding]:
-    """Return what each reference of an instruction file leads to; `path` is the file's."""
+    """Resolve the references of the instruction file `path`."""
     return [check_reference(reference, path, context) for reference in check_each(find_references(text))]
 
 
@@ -233,15 +233,15 @@ def _check_glob(reference: Reference, path: str, context: ResolveContext) -> Fin
     names = (entry.name for entry in snapshot.files.values() if entry.root == root.path)
     if not globs or match_globs(names, globs):
         return Finding(reference)
-    if reference.kind == "path" and not context.path_index.children(f"{root.path}/{_fixed_folder(reference.text)}"):
+    if reference.kind == "path" and not context.path_index.children(f"{root.path}/{_first_folder(reference.text)}"):
         return Finding(reference)
     return Finding(reference, problem=f"No file matches {reference.text}.")
 
 
-def _fixed_folder(glob: str) -> str:
-    parts = glob.removeprefix("./").split("/")
-    fixed = [part for part in parts[:-1] if not any(char in part for char in "*?{[")]
-    return "/".join(fixed[:1])
+def _first_folder(glob: str) -> str:
+    """Return the first folder of a glob, "" if it is not fixed."""
+    first, slash, _ = glob.removeprefix("./").partition("/")
+    return first if slash and not any(char in first for char in "*?{[") else ""
 
 
 def _check_symbol(reference: Reference, path: str, context: ResolveContext) -> Finding:
@@ -273,7 +273,6 @@ def _is_absent(word: str, context: ResolveContext) -> bool:
 def _check_command(reference: Reference, path: str, context: ResolveContext) -> Finding:
     runner, _, name = reference.text.rpartition(" ")
     manifest = "Makefile" if runner == "make" else "package.json"
-    targets: set[str] = set()
     where = ""
     for file in _manifests(manifest, path, context):
         text = context.sources.read_text(file)
@@ -283,7 +282,6 @@ def _check_command(reference: Reference, path: str, context: ResolveContext) -> 
         found = _make_targets(text) if runner == "make" else _scripts(text)
         if found is None or name in found:
             return Finding(reference, file)
-        targets |= found
     if not where:
         return Finding(reference)
     what = "target" if runner == "make" else "script"

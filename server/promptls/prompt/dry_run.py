@@ -39,7 +39,7 @@ class DryRun(Struct, frozen=True):
     items: tuple[PromptItem, ...]
     tokens_used: int  # by the message and the items of its mentions
     needed: int  # tokens of all items in full, 0 if they may not fit
-    whole: int  # tokens of the message and of all items in full
+    full_tokens: int  # tokens of the message and of all items in full
     exact: bool  # whether the outcomes are those of the built prompt
     texts: tuple[MentionOutcome, ...] = ()  # of lookalikes
 
@@ -97,10 +97,10 @@ def dry_run(
     assembled = assemble(message.text, packed, budget=options.budget, renderer=renderer, layout=layout)
     final = tuple(explicit.final_outcome(outcome, assembled, unreadable, candidates) for outcome in outcomes)
     used = assembled.tokens_used
-    whole = frame + needed
+    full_tokens = frame + needed
     needed = max(needed, 1) if fits else 0
     return DryRun(
-        message, options, outcomes, final, active, assembled.items, used, needed, whole, fits, resolution.texts
+        message, options, outcomes, final, active, assembled.items, used, needed, full_tokens, fits, resolution.texts
     )
 
 
@@ -131,7 +131,7 @@ def _built(
     resolution: Resolution,
     active: tuple[Item, ...],
     frame: int,
-    whole: int,
+    full_tokens: int,
     options: PromptOptions,
     context: ResolveContext,
 ) -> DryRun:
@@ -145,11 +145,23 @@ def _built(
             replace(o, status="omitted", reason=reason) if o.status in ("included", "partial") and o.targets else o
             for o in resolution.outcomes
         )
-        return DryRun(message, options, resolution.outcomes, final, active, (), frame, 0, whole, True, resolution.texts)
+        return DryRun(
+            message, options, resolution.outcomes, final, active, (), frame, 0, full_tokens, True, resolution.texts
+        )
     items = tuple(item for item in result.assembled.items if item.explicit)
     used = frame + sum(item.rendered.tokens for item in items)
     return DryRun(
-        message, options, resolution.outcomes, result.mentions, active, items, used, 0, whole, True, resolution.texts
+        message,
+        options,
+        resolution.outcomes,
+        result.mentions,
+        active,
+        items,
+        used,
+        0,
+        full_tokens,
+        True,
+        resolution.texts,
     )
 
 

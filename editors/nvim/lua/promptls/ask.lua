@@ -108,7 +108,7 @@ function M.create(opts)
   return bufnr
 end
 
---- Open a question window: with the last question if there are no options and it is not finished, else with a new one.
+--- Open a question window. Without options, a question that was not sent is opened again.
 ---@param opts? promptls.AskOptions
 ---@return integer bufnr
 function M.open(opts)

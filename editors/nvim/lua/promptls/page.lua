@@ -352,8 +352,8 @@ local function enter()
   go_there(row - 1)
 end
 
---- Run the button or go to the place under the mouse. The cursor is no help: it stops at the end of the line, where the
---- buttons are.
+--- Run the button or go to the place under the mouse, whose position counts because the cursor stops at the end of the
+--- line, where the buttons are.
 local function click()
   local mouse = vim.fn.getmousepos()
   local link = mouse.winid == current().window and link_at(mouse.line - 1, mouse.column - 1)

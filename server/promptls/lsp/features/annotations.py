@@ -95,7 +95,7 @@ def sufficient_budget(run: DryRun) -> int:
     is_complete = all(outcome.status != "partial" for outcome in run.mentions)
     if is_complete and all(outcome.status != "omitted" or not outcome.targets for outcome in run.mentions):
         return 0
-    return min(MAX_TOKENS, -(-int(run.whole / FILLED_SHARE) // 1000) * 1000)
+    return min(MAX_TOKENS, -(-int(run.full_tokens / FILLED_SHARE) // 1000) * 1000)
 
 
 _SYMBOL_KIND = {"file": 1, "folder": 4, "workspace": 4, "symbol": 12}  # File, Package, Package, Function

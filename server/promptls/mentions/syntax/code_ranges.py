@@ -48,7 +48,7 @@ def code_ranges(text: str) -> CodeRanges:
     if not _MAY_BE_CODE.search(text):
         return CodeRanges()
     answers = answer_ranges(text)
-    if answers:  # what a model has written is no request, and its fences end with it
+    if answers:  # a fence that an answer leaves open must not extend into the next question
         text = _without(text, answers)
     found, left_over = _Reader(text).read()
     if left_over:
