@@ -185,6 +185,7 @@ def own_lines(result: BuildResult, regions: set[tuple[str, Span]]) -> set[tuple[
     st.sampled_from(profile_names()),
     st.sampled_from(["", "how is an amount converted? "]),
 )
+@example(["@src/a.py:8-14", "@src/a.py:6-10"], 326, "relevant", "default", "")
 def test_outcomes_agree_with_the_prompt(
     context: ResolveContext, mentions: list[str], budget: int, fill: str, profile: str, question: str
 ) -> None:

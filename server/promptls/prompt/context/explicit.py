@@ -211,8 +211,11 @@ def final_outcome(
     targets = top_level_items(outcome.targets)
     wanted = {_region(target) for target in targets}
     parts = _parts_of(wanted, assembled)
-    rest = _parts_of(wanted - _complete_regions(wanted, assembled, candidates), assembled)
+    complete, incomplete = _regions_by_lines(wanted, assembled, candidates)
+    rest = _parts_of(wanted - complete, assembled)
     forms = sorted({rendered.form for rendered, is_folder in rest if _is_reduced(rendered, is_folder)})
+    if rest and not forms and incomplete:
+        forms = ["partial"]  # a full part of another item shows some of its lines
     shown = wanted.intersection(_region(source) for p in assembled.items for source in p.sources)
     problems = [unreadable[t.path, t.span] for t in targets if (t.path, t.span) in unreadable]
     reason = outcome.reason
@@ -240,18 +243,20 @@ def _parts_of(regions: Set[_Region], assembled: AssembledPrompt) -> list[tuple[R
     ]
 
 
-def _complete_regions(
+def _regions_by_lines(
     regions: Set[_Region], assembled: AssembledPrompt, candidates: Sequence[PackingCandidate]
-) -> set[_Region]:
-    """Return the regions whose lines are all shown, be it by parts of other items."""
+) -> tuple[set[_Region], set[_Region]]:
+    """Return the regions whose lines are all shown, be it by parts of other items, and those with other lines."""
     complete: set[_Region] = set()
+    incomplete: set[_Region] = set()
     for forms in (candidate.forms for candidate in candidates if _region(candidate.forms.item) in regions):
         packed = (p.rendered for p in assembled.items if p.rendered.item.path == forms.item.path)
         shown = merge_spans(span for rendered in packed for span in rendered.spans)
         missing = subtract_spans(forms.full_spans(), shown)
-        if forms.full_spans() and not any(map(str.strip, chain(*(forms.raw_lines[s.start : s.end] for s in missing)))):
-            complete.add(_region(forms.item))
-    return complete
+        if forms.full_spans():
+            has_all = not any(map(str.strip, chain(*(forms.raw_lines[s.start : s.end] for s in missing))))
+            (complete if has_all else incomplete).add(_region(forms.item))
+    return complete, incomplete
 
 
 def _full_tokens(targets: Sequence[Item], candidates: Sequence[PackingCandidate]) -> int:
