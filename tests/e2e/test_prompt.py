@@ -172,6 +172,14 @@ def test_selection_and_active_document(client: Client, root: Path) -> None:
     assert outcome(client, "explain @selection")["status"] in ("unresolved", "omitted")
 
 
+@pytest.mark.parametrize("message", ["@selection", "fix this", "explain @selection", "is this right?"])
+def test_selected_lines_come_with_their_function(client: Client, root: Path, message: str) -> None:
+    lines = {"start": {"line": 18, "character": 0}, "end": {"line": 19, "character": 0}}
+    result = client.build(message, context={"selection": {"uri": (root / "shop/cart.py").as_uri(), "range": lines}})
+    assert result["items"][0]["origin"] == "selection"
+    assert "def total(self" in result["prompt"]
+
+
 def test_small_talk_retrieves_nothing(client: Client) -> None:
     result = client.build("thank you!")
     assert result["items"] == []

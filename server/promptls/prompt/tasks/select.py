@@ -35,7 +35,7 @@ def task_context(request: TaskRequest) -> TaskContext:
     - a question about the project as a whole: outlines of its central definitions
     - something that does not exist: nothing, so that the prompt says so
     - a stack trace or error message: the code of its frames, and the place that raises the error
-    - mentioned or selected lines: the definition around them
+    - selected lines, and mentioned ones in a question: the definition around them
     - changes (`@diff`, `@staged`, `@commit`, `@branch`): the changed definitions, their tests and callers
     - tests to be written: the existing tests of the code
     - a conversation: what earlier turns mention
@@ -48,8 +48,9 @@ def task_context(request: TaskRequest) -> TaskContext:
     trace = stack_trace_items(mask_mentions(request.message, mentioned), request.context)
     items = [*trace.items]
     is_instruction = is_instruction_only(_without_mentions(request))
-    if not is_instruction:
-        items += _enclosing_definitions(request.explicit_items, request.context)
+    # Lines that are named are what is asked for; a selection stands for the code around it.
+    ranges = [i for i in request.explicit_items if not is_instruction or i.origin is Origin.SELECTION]
+    items += _enclosing_definitions(ranges, request.context)
     changes = [item for item in request.explicit_items if item.subject]
     if changes:
         items += items_of_changes(changes, request.context)
