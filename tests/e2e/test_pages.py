@@ -115,6 +115,23 @@ def test_omitted_item_is_added(client: Client) -> None:
     assert place in section(client, uri, "In the prompt")[0]
 
 
+def test_related_definitions_are_listed_and_added(client: Client) -> None:
+    uri = open_prompt(client, "Check @shop/cart.py:16-21", retrieval={"sources": []})["uri"]
+    item = section(client, uri, "In the prompt")[0]
+    before = text(client, uri)
+    act(client, uri, "related", item)
+    (user,) = [line for line in text(client, uri).splitlines() if "apply_discount" in line and "[add]" in line]
+    assert user.startswith("    - caller")
+    act(client, uri, "related", item)
+    assert text(client, uri) == before
+    act(client, uri, "related", item)
+    act(client, uri, "add", user)
+    assert user.replace("[add]", "[unpin]") in text(client, uri)
+    (pinned,) = [line for line in text(client, uri).splitlines() if "pinned  " in line]
+    assert "apply_discount" in pinned
+    assert "def apply_discount" in text(client, uri)
+
+
 def test_budget_and_changed_files(client: Client) -> None:
     uri = open_prompt(client, "How is a discount applied to the price of the cart?")["uri"]
     act(client, uri, "budget", tokens=2_000)
@@ -165,6 +182,17 @@ def test_links_lead_to_places_and_run_the_buttons(client: Client) -> None:
 def test_other_results_are_pages(client: Client, kind: str, params: Json, expected: str) -> None:
     opened = client.request("promptls/openPage", {"kind": kind, "params": params})
     assert expected in text(client, opened["uri"])
+
+
+def test_graph_is_a_tree_with_links(client: Client) -> None:
+    params = {"from": "apply_discount", "to": "Money.plus"}
+    uri = client.request("promptls/openPage", {"kind": "graph", "params": params})["uri"]
+    start = line_with(client, uri, "## Tree") + 2
+    tree = text(client, uri).splitlines()[start : start + 3]
+    assert tree[0].startswith("apply_discount  shop/")
+    assert tree[1].startswith("└─ calls Cart.total  shop/cart.py:")
+    position = {"textDocument": {"uri": uri}, "position": {"line": start + 1, "character": 0}}
+    assert client.request("textDocument/definition", position)[0]["uri"].endswith("/shop/cart.py")
 
 
 def test_opened_page_is_no_document_of_the_editor(client: Client) -> None:

@@ -45,4 +45,4 @@ def test_name_of_a_file_is_one_line() -> None:
     assert [line.text for line in page.lines].count("## Text") == 1
     assert "\x1b" not in page.text
     links = page_links(OpenPage("prompt", {}, False, page, result), "promptls-page:/1/Prompt.md", "utf-16")
-    assert len(links) == 2 + 1 + 1 + 1  # the place and the buttons of the item, and of what was left out
+    assert len(links) == 1 + 3 + 1 + 1  # the place and the buttons of the item, and of what was left out

@@ -19,6 +19,18 @@ from promptls.util.text.display import plural
 MAX_OMITTED = 60
 """Maximum number of omitted items on the page of a prompt."""
 
+MAX_RELATED = 6
+"""Maximum number of related definitions of each relation."""
+RELATIONS = {
+    "caller": "callers",
+    "callee": "callees",
+    "test": "tests",
+    "base": "supertypes",
+    "subtype": "subtypes",
+    "user": "users",
+}
+"""Relations on the page of a prompt, with their fields in a result of `promptls/explain`."""
+
 BAR_CELLS = 48
 BAR_GLYPHS = "█▓▒▚▞▤"
 """One glyph for each section, the largest first; they differ without colors."""
@@ -26,7 +38,7 @@ FREE_GLYPH = "░"
 
 STATUS_SIGNS = {"included": "✓", "partial": "◐", "omitted": "○", "ambiguous": "?"}
 
-BUTTON = re.compile(r"\[(pin|unpin|drop|restore|add)\]")
+BUTTON = re.compile(r"\[(pin|unpin|drop|restore|add|related)\]")
 """A button; the word is the action of `promptls/pageAction`."""
 
 _LOCATION = re.compile(r"(?P<path>[^\s`()\[\],\"]+):(?P<first>\d+)(?:-(?P<last>\d+))?")
@@ -42,6 +54,18 @@ class Region(Struct, frozen=True):
 
 Group = tuple[Region, ...]
 """Regions that one decision is about: several if the items of one file share a fence."""
+
+
+class Related(Struct, frozen=True):
+    """A definition that calls, is called by, tests, or is a type of the code of an item."""
+
+    relation: str
+    name: str
+    region: Region
+
+
+RelatedItems = Mapping[str, tuple[Related, ...]]
+"""What is listed below items, by `region_key`."""
 
 
 class PageLine(Struct, frozen=True):
@@ -68,19 +92,24 @@ class Page(Struct, frozen=True):
 # ---------------------------------------------------------------- prompts
 
 
-def prompt_page(result: Json, pinned: Iterable[Group] = (), dropped: Iterable[Group] = ()) -> Page:
+def prompt_page(
+    result: Json, pinned: Iterable[Group] = (), dropped: Iterable[Group] = (), related: RelatedItems | None = None
+) -> Page:
     """Return the page of a result of `promptls/buildPrompt`.
 
     Args:
         result: The result.
         pinned: What the user has pinned.
         dropped: What the user has dropped.
+        related: The lists that are open below items.
     """
-    lines = [*_prompt_lines(result, frozenset(map(_key, chain.from_iterable(pinned))), list(dropped))]
-    return Page("Prompt", tuple(lines))
+    keys = frozenset(map(region_key, chain.from_iterable(pinned)))
+    return Page("Prompt", tuple(_prompt_lines(result, keys, list(dropped), related or {})))
 
 
-def _prompt_lines(result: Json, pinned: frozenset[str], dropped: list[Group]) -> Iterator[PageLine]:
+def _prompt_lines(
+    result: Json, pinned: frozenset[str], dropped: list[Group], related: RelatedItems
+) -> Iterator[PageLine]:
     yield PageLine(f"# Prompt: {token_usage(result['tokens'])}")
     yield PageLine("")
     yield from map(PageLine, token_bar(result["tokens"]))
@@ -91,7 +120,7 @@ def _prompt_lines(result: Json, pinned: frozenset[str], dropped: list[Group]) ->
         warnings.insert(1, "The prompt is built again when the index is complete.")
     yield from _section("Warnings", [PageLine(f"- {warning}") for warning in warnings])
     yield from _section("Mentions", [line for mention in result["mentions"] for line in _mention_lines(mention)])
-    yield from _section("In the prompt", [line for item in result["items"] for line in _item_lines(item, pinned)])
+    yield from _section("In the prompt", _all_item_lines(result["items"], pinned, related))
     yield from _section("Dropped", [_dropped_line(group) for group in dropped])
     omitted = [_omitted_line(item) for item in result["omitted"][:MAX_OMITTED]]
     if len(result["omitted"]) > MAX_OMITTED:
@@ -165,6 +194,44 @@ def place_of(item: Json) -> str:
     return f"{path}:{start}-{end}" if end > start else f"{path}:{start}"
 
 
+def _all_item_lines(items: list[Json], pinned: frozenset[str], related: RelatedItems) -> list[PageLine]:
+    """Return the lines of the items, each followed by its open list of related definitions."""
+    shown = [region for item in items for region in item_regions(item)]
+    lines: list[PageLine] = []
+    for line in chain.from_iterable(_item_lines(item, pinned) for item in items):
+        lines.append(line)
+        found = related.get(region_key(line.regions[0])) if len(line.regions) == 1 else None
+        lines += (_related_line(one, pinned, shown) for one in found or ())
+        if found == ():
+            lines.append(PageLine("    - no related definitions"))
+    return lines
+
+
+def _related_line(related: Related, pinned: frozenset[str], shown: list[Region]) -> PageLine:
+    region = related.region
+    place = place_of(structs.asdict(region))
+    button = "[unpin]" if region_key(region) in pinned else "in the prompt" if _is_shown(region, shown) else "[add]"
+    text = f"    - {related.relation:<8}  {place}  {related.name}  {button}"
+    return PageLine(text, region, place, (region,) if button.startswith("[") else ())
+
+
+def _is_shown(region: Region, shown: list[Region]) -> bool:
+    first, end = region.range["start"]["line"], region.range["end"]["line"]
+    return any(
+        one.uri == region.uri and one.range["start"]["line"] <= first and end <= one.range["end"]["line"]
+        for one in shown
+    )
+
+
+def related_of(explanation: Json) -> tuple[Related, ...]:
+    """Return what a result of `promptls/explain` has around a definition, at most `MAX_RELATED` of each relation."""
+    return tuple(
+        Related(relation, _qualified_name(one), Region(one["uri"], one["range"], one["path"]))
+        for relation, field in RELATIONS.items()
+        for one in explanation.get(field, ())[:MAX_RELATED]
+    )
+
+
 def _item_lines(item: Json, pinned: frozenset[str]) -> Iterator[PageLine]:
     """Yield the line of an item, and one for each of several regions that share its fence."""
     regions, joined = item_regions(item), item.get("joined", ())
@@ -180,7 +247,8 @@ def _item_lines(item: Json, pinned: frozenset[str]) -> Iterator[PageLine]:
 
 
 def _buttons(regions: Group, pinned: frozenset[str]) -> str:
-    return f"  [{'unpin' if any(_key(region) in pinned for region in regions) else 'pin'}] [drop]"
+    related = " [related]" if len(regions) == 1 else ""
+    return f"  [{'unpin' if any(region_key(region) in pinned for region in regions) else 'pin'}] [drop]{related}"
 
 
 def item_regions(item: Json) -> Group:
@@ -220,7 +288,8 @@ def _shown(item: Json) -> Region:
     return Region(location["uri"], location["range"])
 
 
-def _key(region: Region) -> str:
+def region_key(region: Region) -> str:
+    """Return what identifies a region: its URI and its lines."""
     start, end = region.range["start"]["line"], region.range["end"]["line"]
     return f"{region.uri}#{start}-{end}"
 
@@ -235,8 +304,8 @@ def whole_file(group: Group) -> Group:
 
 def without(group: Group, chosen: tuple[Group, ...]) -> tuple[Group, ...]:
     """Return the groups that share no region with a group."""
-    keys = set(map(_key, group))
-    return tuple(one for one in chosen if keys.isdisjoint(map(_key, one)))
+    keys = set(map(region_key, group))
+    return tuple(one for one in chosen if keys.isdisjoint(map(region_key, one)))
 
 
 def toggle(group: Group, chosen: tuple[Group, ...]) -> tuple[Group, ...]:
@@ -252,6 +321,59 @@ def markdown_page(title: str, result: Json) -> Page:
     """Return the page of a result that has Markdown; its places are links."""
     uris = dict(_paths(result))
     return Page(title, tuple(_linked(line, uris) for line in result["markdown"].split("\n")))
+
+
+def graph_page(result: Json) -> Page:
+    """Return the page of a result of `promptls/graph`: its edges as a tree, and its Markdown."""
+    page = markdown_page("Graph", result)
+    tree = [*_tree(result)]
+    if not tree:
+        return page
+    at = next((n for n, line in enumerate(page.lines) if line.text.startswith("## ")), len(page.lines))
+    section = (PageLine("## Tree"), PageLine(""), *tree, PageLine(""))
+    return structs.replace(page, lines=(*page.lines[:at], *section, *page.lines[at:]))
+
+
+def _qualified_name(node: Json) -> str:
+    """Return the qualified name of a definition, "" for a file; its id is "method:src/a.py:A.m" or "…:A.m@12.1"."""
+    name: str = node["id"].partition(f":{node['path']}:")[2]
+    return re.sub(r"@\d+\.\d+$", "", name)
+
+
+def _tree(result: Json) -> Iterator[PageLine]:
+    """Yield the nodes that have edges, each below the node that an edge comes from; a node is expanded once."""
+    from promptls.prompt.sanitize import one_line  # not at the start of the server
+
+    nodes = {node["id"]: node for node in result["nodes"]}
+    edges: dict[str, dict[str, str]] = {}
+    for edge in result["edges"]:
+        if edge["source"] in nodes and edge["target"] in nodes and edge["source"] != edge["target"]:
+            edges.setdefault(edge["source"], {}).setdefault(edge["target"], edge["type"])
+    targets = {target for found in edges.values() for target in found}
+    expanded: set[str] = set()
+
+    def line_of(key: str, lead: str, relation: str) -> PageLine:
+        node = nodes[key]
+        place = one_line(place_of(node))
+        name = _qualified_name(node)
+        again = "  (above)" if key in expanded and key in edges else ""
+        text = "  ".join(filter(None, (f"{relation} {one_line(name)}".strip(), place)))
+        return PageLine(f"{lead}{text}{again}", Region(node["uri"], node["range"]), place)
+
+    def below(key: str, lead: str) -> Iterator[PageLine]:
+        if key in expanded:
+            return
+        expanded.add(key)
+        children = [*edges.get(key, {}).items()]
+        for n, (target, relation) in enumerate(children, 1):
+            corner, rest = ("└─ ", "   ") if n == len(children) else ("├─ ", "│  ")
+            yield line_of(target, lead + corner, relation)
+            yield from below(target, lead + rest)
+
+    for root in (*(key for key in nodes if key in edges and key not in targets), *edges):
+        if root not in expanded:
+            yield line_of(root, "", "")
+            yield from below(root, "")
 
 
 def _linked(text: str, uris: Mapping[str, str]) -> PageLine:
@@ -312,7 +434,7 @@ PAGES: dict[str, tuple[str, Callable[[Json], Page]]] = {
         "promptls/explain",
         lambda result: markdown_page((result.get("node") or {}).get("name", "Not found"), result),
     ),
-    "graph": ("promptls/graph", lambda result: markdown_page("Graph", result)),
+    "graph": ("promptls/graph", graph_page),
     "status": ("promptls/status", status_page),
     "mentionKinds": ("promptls/mentionKinds", mention_kinds_page),
 }

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from promptls.api.messages.params import Json
-from promptls.api.pages import Group, Page
+from promptls.api.pages import Group, Page, RelatedItems
 from promptls.lsp.handlers import PAGE_SCHEME
 
 MAX_PAGES = 20
@@ -26,6 +26,7 @@ class OpenPage(Struct, frozen=True):
     result: Json
     pinned: tuple[Group, ...] = ()
     dropped: tuple[Group, ...] = ()
+    related: RelatedItems = {}  # the lists that are open below items
 
     @property
     def is_incomplete(self) -> bool:

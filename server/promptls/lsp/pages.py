@@ -8,11 +8,23 @@ from typing import Any
 from urllib.parse import quote
 
 from lsprotocol import types as lsp
+from msgspec.structs import replace
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from promptls.api.messages import params as protocol
 from promptls.api.messages.params import Json
-from promptls.api.pages import BUTTON, PAGES, Group, prompt_page, toggle, whole_file, without
+from promptls.api.pages import (
+    BUTTON,
+    PAGES,
+    Group,
+    Region,
+    prompt_page,
+    region_key,
+    related_of,
+    toggle,
+    whole_file,
+    without,
+)
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.dispatch import decode_params, handle_request
 from promptls.lsp.handlers import CUSTOM_REQUESTS, PAGE_ACTION_COMMAND
@@ -27,11 +39,14 @@ _ENDED = "This page has ended. Open it again from its command.\n"
 async def open_page(server: PromptServer, *arguments: Any) -> Json:
     """Handle `promptls/openPage`: send the request of a page and keep the page."""
     params = decode_params(protocol.OpenPageParams, arguments[0] if arguments else None)
-    return await _build(server, params.uri, params.kind, params.params, params.follows_document)
+    result = await _request(server, params.kind, _with_document(server, params.params, params.follows_document))
+    page = PAGES[params.kind][1](result)
+    opened = OpenPage(params.kind, params.params, params.follows_document, page, result)
+    return {"uri": server.documents.pages.put(params.uri, opened), "title": page.title, "result": result}
 
 
 async def page_action(server: PromptServer, *arguments: Any) -> Json:
-    """Handle `promptls/pageAction`: pin, drop or add the items of a line, or build the prompt again."""
+    """Handle `promptls/pageAction`: decide about the items of a line, or build the prompt again."""
     params = decode_params(protocol.PageActionParams, arguments[0] if arguments else None)
     page = server.documents.pages.get(params.uri)
     if page is None or page.kind != "prompt":
@@ -39,6 +54,10 @@ async def page_action(server: PromptServer, *arguments: Any) -> Json:
     request, pinned, dropped = page.params, page.pinned, page.dropped
     lines = page.page.lines
     regions = lines[params.line].regions if 0 <= params.line < len(lines) else ()
+    if params.action == "related" and len(regions) == 1:
+        await _toggle_related(server, params.uri, page, regions[0])
+        _refresh(server, params.uri)
+        return {"line": params.line, "changed": True}
     if params.action == "budget":
         request = {**request, "budget": {**(request.get("budget") or {}), "tokens": params.tokens}}
     elif params.action in ("drop", "restore") and regions:
@@ -47,11 +66,22 @@ async def page_action(server: PromptServer, *arguments: Any) -> Json:
         pinned, dropped = toggle(regions, pinned), without(regions, dropped)
     elif params.action != "rebuild":
         return {"line": params.line, "changed": False}
-    await _build(server, params.uri, "prompt", request, page.follows_document, pinned, dropped)
+    changed = replace(page, params=request, pinned=pinned, dropped=dropped)
+    await _rebuild(server, params.uri, changed)
     _refresh(server, params.uri)
     shown = server.documents.pages.get(params.uri)
     last = len(shown.page.lines) - 1 if shown is not None else 0
     return {"line": min(params.line, last), "changed": True}
+
+
+async def _toggle_related(server: PromptServer, uri: str, page: OpenPage, region: Region) -> None:
+    """Open or close the list of definitions that are related to an item."""
+    lists, key = dict(page.related), region_key(region)
+    if lists.pop(key, None) is None:
+        method, params = "promptls/explain", {"uri": region.uri, "position": region.range["start"]}
+        lists[key] = related_of(await handle_request(server, method, *CUSTOM_REQUESTS[method], params))
+    shown = prompt_page(page.result, page.pinned, page.dropped, lists)
+    server.documents.pages.put(uri, replace(page, page=shown, related=lists))
 
 
 def page_result(server: PromptServer, *arguments: Any) -> Json:
@@ -76,32 +106,33 @@ async def rebuild_incomplete(server: PromptServer) -> None:
         if page is None:
             continue
         try:
-            await _build(server, uri, page.kind, page.params, page.follows_document, page.pinned, page.dropped)
+            await _rebuild(server, uri, page)
         except JsonRpcException as error:
             log.info("cannot build %s again: %s", uri, error)
             continue
         _refresh(server, uri)
 
 
-async def _build(
-    server: PromptServer,
-    uri: str | None,
-    kind: str,
-    params: Json,
-    follows_document: bool,
-    pinned: tuple[Group, ...] = (),
-    dropped: tuple[Group, ...] = (),
-) -> Json:
-    method, render = PAGES[kind]
-    sent = params
-    if kind == "prompt":
-        document = server.documents.get(str(params.get("document"))) if follows_document else None
-        text = {"message": document.text} if document is not None else {}
-        sent = {**params, **text, "pinned": _encode(pinned), "dropped": _encode(dropped)}
-    result: Json = await handle_request(server, method, *CUSTOM_REQUESTS[method], sent)
-    page = prompt_page(result, pinned, dropped) if kind == "prompt" else render(result)
-    uri = server.documents.pages.put(uri, OpenPage(kind, params, follows_document, page, result, pinned, dropped))
-    return {"uri": uri, "title": page.title, "result": result}
+async def _rebuild(server: PromptServer, uri: str, page: OpenPage) -> None:
+    """Build a prompt again, with the decisions about its items."""
+    params = _with_document(server, page.params, page.follows_document)
+    result = await _request(
+        server, page.kind, {**params, "pinned": _encode(page.pinned), "dropped": _encode(page.dropped)}
+    )
+    shown = prompt_page(result, page.pinned, page.dropped, page.related)
+    server.documents.pages.put(uri, replace(page, page=shown, result=result))
+
+
+def _with_document(server: PromptServer, params: Json, follows_document: bool) -> Json:
+    """Return the params of a prompt with the current text of the document that it follows."""
+    document = server.documents.get(str(params.get("document"))) if follows_document else None
+    return params if document is None else {**params, "message": document.text}
+
+
+async def _request(server: PromptServer, kind: str, params: Json) -> Json:
+    method = PAGES[kind][0]
+    result: Json = await handle_request(server, method, *CUSTOM_REQUESTS[method], params)
+    return result
 
 
 def _encode(groups: tuple[Group, ...]) -> list[Json]:
