@@ -9,7 +9,6 @@ import platform
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from msgspec import Struct
 
 from promptls import __version__
 from promptls.settings import Settings, cache_directory, config_file, log_file, user_settings
+from promptls.util.packages import install_command
 
 IMPORT_NAMES = {"google-re2": "re2"}
 """Import names that differ from the package name with underscores."""
@@ -70,12 +70,12 @@ def _check_package(name: str) -> CheckResult:
         version = importlib.metadata.version(name)
         importlib.import_module(IMPORT_NAMES.get(name, name.replace("-", "_")))
     except importlib.metadata.PackageNotFoundError:
-        return CheckResult(False, f"{name} is not installed", f"{sys.executable} -m pip install {name}")
+        return CheckResult(False, f"{name} is not installed", install_command([name]))
     except Exception as error:  # the package's own code runs here and may raise anything
         return CheckResult(
             False,
             f"{name} {version} cannot be imported: {error}",
-            f"{sys.executable} -m pip install --force-reinstall {name}=={version}",
+            install_command([f"{name}=={version}"], "--force-reinstall "),
         )
     return CheckResult(True, f"{name} {version}")
 

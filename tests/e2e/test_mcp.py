@@ -16,6 +16,7 @@ from mcp_types import PromptReference
 
 from conftest import SHOP, write_tree
 from mcpkit import McpClient, connect, environment
+from promptls.util.packages import extra_command
 
 STORES = """
 -- shop/store.py --
@@ -335,4 +336,4 @@ def test_missing_sdk_is_reported_in_one_sentence(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 1
-    assert done.stderr == "promptls: the MCP server needs the package mcp; run `pip install 'promptls[mcp]'`.\n"
+    assert done.stderr == f"promptls: the MCP server needs the package mcp; run `{extra_command('mcp')}`.\n"

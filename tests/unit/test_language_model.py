@@ -21,6 +21,7 @@ from promptls.prompt.language_model import (
 from promptls.prompt.language_model.client import INITIAL_BACKOFF_S, MAX_BACKOFF_S, MAX_CACHED_ANSWERS
 from promptls.prompt.layouts import Message
 from promptls.settings import LanguageModelSettings
+from promptls.util.packages import extra_command
 
 KEY = "sk-test-0123456789"
 
@@ -219,7 +220,7 @@ def test_missing_openai_package_is_a_problem(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "openai", None)
     problem = connect(use="endpoint", endpoint="https://a/v1", model="m")
     assert isinstance(problem, Problem)
-    assert problem.suggestion == 'Install it with: pip install "promptls[openai]"'
+    assert problem.suggestion == f"Run `{extra_command('openai')}`."
 
 
 def test_editor_without_a_model_is_a_problem() -> None:

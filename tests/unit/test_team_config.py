@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from promptls.cli.main import main
-from promptls.extensions.team.command import MISSING_PACKAGES
+from promptls.extensions.team.command import missing_packages
 from promptls.extensions.team.storage import Storage, storage_problem
 from promptls.extensions.team.team_config import TeamConfig, public_address, read_config
 from promptls.model import Problem
@@ -80,4 +80,4 @@ def test_commands_without_the_extra_say_how_to_get_it(
     monkeypatch.setattr("promptls.extensions.team.command.PACKAGES", ("no_such_package",))
     for command in ("build", "update", "status"):
         assert main(["team", command, "team.toml"]) == 1
-        assert capsys.readouterr().err == f"promptls: {MISSING_PACKAGES}\n"
+        assert capsys.readouterr().err == f"promptls: {missing_packages()}\n"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error
+from promptls.util.packages import extra_command
 
 if TYPE_CHECKING:
     from promptls.install.client_configuration import Change
@@ -52,7 +53,7 @@ def _install(options: argparse.Namespace) -> int:
             return SUCCESS
         missing = [package for package in ("mcp", "tomlkit") if find_spec(package) is None]
         if missing and not options.uninstall:
-            print_error("the MCP server needs the package mcp; run `pip install 'promptls[mcp]'`.")
+            print_error(f"the MCP server needs the package mcp; run `{extra_command('mcp')}`.")
             return FAILURE
         client = CLIENTS[options.client]
         project = Path.cwd() if options.project else None

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from promptls.cli.command_workspace import workspace_paths
 from promptls.cli.output import SUCCESS, CommandError, UsageError, print_error
 from promptls.util.import_stubs import import_with_stubs
+from promptls.util.packages import extra_command
 from promptls.util.termination import cleanup_on_signal
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def add_mcp_parser(commands: Any) -> None:
 def _begin(options: argparse.Namespace) -> None:
     """Check the arguments, and answer the handshake over stdin and stdout before heavy imports."""
     if find_spec("mcp") is None:
-        raise CommandError("the MCP server needs the package mcp; run `pip install 'promptls[mcp]'`.")
+        raise CommandError(f"the MCP server needs the package mcp; run `{extra_command('mcp')}`.")
     options.roots = workspace_paths(options) if options.root else None
     if not options.http:
         from promptls.mcp.handshake import open_streams

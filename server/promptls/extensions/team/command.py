@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error, print_json
+from promptls.util.packages import extra_command
 from promptls.util.text.display import plural
 
 if TYPE_CHECKING:
@@ -20,9 +21,13 @@ if TYPE_CHECKING:
 
 PACKAGES = ("ray", "lance")
 """Import names of the packages that the extra adds."""
-MISSING_PACKAGES = "the team index needs the packages ray and pylance; run `pip install 'promptls[team]'`."
 MAX_LISTED = 20
 """Repositories that a report lists."""
+
+
+def missing_packages() -> str:
+    """Return the error for an installation without the packages of a team index."""
+    return f"the team index needs the packages ray and pylance; run `{extra_command('team')}`."
 
 
 def add_parser(commands: Any) -> None:
@@ -114,7 +119,7 @@ def _status(options: argparse.Namespace) -> int:
 def _has_packages() -> bool:
     if all(importlib.util.find_spec(name) is not None for name in PACKAGES):
         return True
-    print_error(MISSING_PACKAGES)
+    print_error(missing_packages())
     return False
 
 

@@ -30,6 +30,7 @@ from promptls.prompt.language_model.client import (
 )
 from promptls.prompt.layouts import Message
 from promptls.settings import LanguageModelSettings
+from promptls.util.packages import extra_command
 
 GRACE_S = 0.5
 """Time after the task's own time-out, in seconds; then its thread is blocked, for example by the import of openai."""
@@ -190,7 +191,7 @@ def connect_endpoint(settings: LanguageModelSettings, environ: Mapping[str, str]
     if find_spec("openai") is None:
         return Problem(
             "A language model endpoint needs the package openai, which is not installed.",
-            'Install it with: pip install "promptls[openai]"',
+            f"Run `{extra_command('openai')}`.",
         )
     endpoint = Endpoint(url, settings.model.strip(), key, settings.timeout_s, settings.proxy)
     host = urlsplit(url).hostname or ""
