@@ -43,6 +43,14 @@ hardly any other text is treated as minified."
   :type 'boolean
   :group 'promptls)
 
+(defcustom promptls-index-ignore-files '(".aiexclude" ".aiderignore" ".aiignore" ".augmentignore" ".claudeignore" ".clineignore" ".codeiumignore" ".continueignore" ".copilotignore" ".cursorignore" ".cursorindexingignore" ".geminiignore" ".kilocodeignore" ".rooignore" ".tabnineignore" ".windsurfignore")
+  "Server setting index.ignoreFiles.
+Names of ignore files in .gitignore syntax that are read beside .gitignore and
+.promptlsignore: what a team keeps from other tools with a language model is
+not indexed either."
+  :type '(repeat string)
+  :group 'promptls)
+
 (defcustom promptls-index-workers 0
   "Number of indexing processes; 0: one per CPU core, at most four."
   :type 'integer
@@ -264,6 +272,7 @@ are removed."
     ("index.include" promptls-index-include array)
     ("index.exclude" promptls-index-exclude array)
     ("index.includeHidden" promptls-index-include-hidden boolean)
+    ("index.ignoreFiles" promptls-index-ignore-files array)
     ("index.workers" promptls-index-workers plain)
     ("index.grammars" promptls-index-grammars array)
     ("embedding.model" promptls-embedding-model plain trusted)

@@ -30,6 +30,17 @@ Positive = Annotated[int, Meta(ge=1)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 
 
+TOOL_IGNORE_FILES = tuple(
+    f".{name}"
+    for name in (
+        "aiexclude aiderignore aiignore augmentignore claudeignore clineignore codeiumignore continueignore "
+        "copilotignore cursorignore cursorindexingignore geminiignore kilocodeignore rooignore tabnineignore "
+        "windsurfignore"
+    ).split()
+)
+"""Ignore files of other tools that give code to language models."""
+
+
 class IndexSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """Files and processes of the index."""
 
@@ -55,6 +66,13 @@ class IndexSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=T
         tuple[str, ...], Meta(description="Patterns in .gitignore syntax; matching files are not indexed.")
     ] = ()
     include_hidden: Annotated[bool, Meta(description="Index files and folders whose names start with a dot.")] = True
+    ignore_files: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Names of ignore files in .gitignore syntax that are read beside .gitignore and .promptlsignore: "
+            "what a team keeps from other tools with a language model is not indexed either."
+        ),
+    ] = TOOL_IGNORE_FILES
     workers: Annotated[
         int, Meta(ge=0, description="Number of indexing processes; 0: one per CPU core, at most four.")
     ] = 0

@@ -82,7 +82,7 @@ def read_memory(root: str) -> str:
 
 
 def read_ignore_rules(root: str) -> str:
-    rules = IgnoreTree(root, without_git=True).folder("sub").promptls_rules
+    rules = IgnoreTree(root, without_git=True).folder("sub").user_rules
     return repr([rule.text for levels, _ in rules for rule in levels.rules])
 
 

@@ -19,7 +19,7 @@ from trees import alone, git, plant
 
 pytestmark = pytest.mark.process
 
-LIMITS = FileLimits()
+LIMITS = FileLimits(ignore_files=(".cursorignore", ".aiexclude"))
 posix = pytest.mark.skipif(os.name != "posix", reason="names and files that only POSIX has")
 
 
@@ -72,6 +72,25 @@ BOTH = {
         ".gitignore = out/\n.promptlsignore = !out/a.py\nout/a.py",
         ".gitignore .promptlsignore",
     ),
+    "other tools' files exclude only": (
+        """
+        .gitignore = *.log
+        .cursorignore = secret/ | *.csv | !open.csv | !a.log
+        .aiexclude = /b.py
+        secret/x.py\na.csv\nopen.csv\na.log\nb.py\nsub/b.py
+        sub/.cursorignore = !a.csv | c.py
+        sub/a.csv\nsub/c.py
+        """,
+        ".aiexclude .cursorignore .gitignore open.csv sub/.cursorignore sub/a.csv sub/b.py",
+    ),
+    "ours lists what other tools' files exclude": (
+        ".cursorignore = *.csv\n.promptlsignore = !a.csv\na.csv\nb.csv",
+        ".cursorignore .promptlsignore a.csv",
+    ),
+    "folders of version control": (
+        "a.py\n.jj/repo/x\n.hg/store/a.py\nsub/.svn/b.py\n_darcs/p\nCVS/Root\nCVS/Base/a.py\nother/CVS/cv.md",
+        "a.py other/CVS/cv.md",
+    ),
     "copies of notebooks": (
         "a.ipynb\n.ipynb_checkpoints/a-checkpoint.ipynb\nsub/.ipynb_checkpoints/x.py\nsub/b.ipynb",
         "a.ipynb sub/b.ipynb",
@@ -87,7 +106,7 @@ def test_rules_apply_with_and_without_git(tmp_path: Path, kind: str, case: str) 
     root = (repo if kind == "git" else plant)(tmp_path / "r", tree)
     assert listed(root) == expected.split()
     names = [p.relative_to(root).as_posix() for p in Path(root).rglob("*") if p.is_file() and ".git" not in p.parts]
-    left_out = ignored_paths(root, [f"{root}/{name}" for name in names])
+    left_out = ignored_paths(root, [f"{root}/{name}" for name in names], LIMITS)
     assert {f"{root}/{name}" for name in names} - left_out == {f"{root}/{name}" for name in expected.split()}
 
 
@@ -204,6 +223,28 @@ def test_built_in_rules_outside_git(tmp_path: Path) -> None:
         "other/target/x",
         "venv/a.py",
     ]
+
+
+def test_other_tools_files_of_a_nested_repository(tmp_path: Path) -> None:
+    plant(
+        tmp_path / "r",
+        "a.py\nsub/inner/.cursorignore = /x/\nsub/inner/x/a.py\nsub/inner/y/.aiexclude = b.py\nsub/inner/y/b.py",
+    )
+    expected = ["a.py", "sub/inner/.cursorignore", "sub/inner/y/.aiexclude"]
+    assert listed((tmp_path / "r").as_posix()) == expected
+    git(tmp_path / "r/sub/inner", "init", "-q")
+    assert listed((tmp_path / "r").as_posix()) == expected
+    git(tmp_path / "r", "init", "-q")
+    assert listed((tmp_path / "r").as_posix()) == expected
+
+
+def test_hgignore_applies_in_mercurial_repositories(tmp_path: Path) -> None:
+    rules = r"^tmp[0-9]+/ | \.pyc$ | glob:*.log | syntax: glob | build/** | {a,b}?.txt | rootglob:top.py | re:(?<=x)y"
+    names = "tmp12/a.py tmpx/a.py a.pyc x.log build/deep/c.py a1.txt sub/b2.txt c1.txt top.py sub/top.py".split()
+    root = plant(tmp_path / "r", "\n".join([f".hgignore = {rules}", *names]))
+    assert listed(root) == sorted([".hgignore", *names])
+    (tmp_path / "r/.hg").mkdir()
+    assert listed(root) == [".hgignore", "c1.txt", "sub/top.py", "tmpx/a.py"]
 
 
 BROKEN = ".gitignore = *.o | /sub/out\na.o\na.py\nsub/out/x\nsub/b.py\nsub/venv/x"

@@ -405,6 +405,7 @@ def status_page(status: Json) -> Page:
         counts = ", ".join(f"{root[name]:,} {name}" for name in ("files", "symbols", "chunks", "vectors"))
         lines += [f"## {root['name']}", "", f"- {root['uri']}", f"- {counts}"]
         lines += [f"- {root[name]:,} {name}" for name in ("pending", "skipped") if root[name]]
+        lines += [f"- ignore files: .gitignore, {', '.join(root['ignoreFiles'])}"] if root["ignoreFiles"] else []
         lines += [f"- {root['lastError']}"] if root["lastError"] else []
         lines.append("")
     embedder, disk = status["embedder"], status["disk"]["bytes"]

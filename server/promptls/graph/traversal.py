@@ -563,7 +563,7 @@ def _not_found(view: GraphView, target: str) -> TargetMatches:
     similar.sort(key=lambda match: (-match[0], match[1]))
     waiting = sum(1 for entry in view.snapshot.files.values() if not entry.encoded_outline and not entry.skip_reason)
     wait = f"is not indexed yet ({waiting} files are not)" if waiting else "was removed or renamed"
-    ignored = "its file may be ignored (.gitignore, .promptlsignore or the setting index.exclude)"
+    ignored = "its file may be ignored (.gitignore, .promptlsignore, another ignore file or the setting index.exclude)"
     return TargetMatches(
         problem=f"Nothing in the workspace is called {target}: the name may not exist, {ignored}, or it {wait}.",
         suggestions=tuple(dict.fromkeys(name for _, name in similar))[:MAX_SUGGESTIONS],

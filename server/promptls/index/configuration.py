@@ -38,6 +38,7 @@ def index_config(settings: Settings) -> IndexConfig:
             index.max_file_size,
             index.max_line_length,
             policy=FilePolicy(index.include, index.exclude, index.include_hidden),
+            ignore_files=index.ignore_files,
         ),
         embedding=EmbeddingSpec(settings.embedding.model, settings.embedding.allow_download),
         grammar_order=index.grammars,

@@ -31,6 +31,7 @@ class RootStatus(Struct, frozen=True):
     skip_reasons: Mapping[str, int]  # number of files that are listed but not read, by kind of reason
     linked_folders: tuple[str, ...]  # names of links to folders outside of the root, which are not followed
     undecodable_names: int  # number of files and folders left out because their name is not valid UTF-8
+    ignore_files: tuple[str, ...]  # names of the ignore files besides git's
     last_error: str
     disk: Mapping[str, int]  # bytes, rows, versions, fragments; {} without a store
 

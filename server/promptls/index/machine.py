@@ -307,6 +307,7 @@ class IndexMachine:
         try:
             state.identity = walk.identity or state.identity
             state.linked_folders, state.undecodable_names = walk.linked_folders, walk.undecodable_names
+            state.ignore_files = walk.ignore_files
             state.walk_seconds = walk.seconds
             state.set_problem("folder", walk.folder_problem)
             state.set_problem("limit", walk.limit_problem)

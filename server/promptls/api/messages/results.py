@@ -219,7 +219,7 @@ def encode_intent(intent: Intent) -> Json:
 
 
 MAX_LINKED_FOLDERS = 20
-"""Maximum number of links to folders that the status names."""
+"""Maximum number of links to folders, and of ignore files, that the status names."""
 
 
 def encode_status(status: IndexStatus, counter: CounterStatus, memory_bytes: int, log_file: str) -> Json:
@@ -242,6 +242,7 @@ def encode_status(status: IndexStatus, counter: CounterStatus, memory_bytes: int
                 "skipReasons": dict(sorted(r.skip_reasons.items())),
                 "linkedFolders": list(r.linked_folders[:MAX_LINKED_FOLDERS]),
                 "undecodableNames": r.undecodable_names,
+                "ignoreFiles": list(r.ignore_files[:MAX_LINKED_FOLDERS]),
                 "lastError": r.last_error,
             }
             for r in status.roots

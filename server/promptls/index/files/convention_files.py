@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from promptls.index.files.contained import open_folder
 from promptls.index.files.gitignore import IgnoreRules, parse_rules
-from promptls.index.files.ignore import IGNORE_FILE, MAX_IGNORE_FILE_BYTES
+from promptls.index.files.ignore import IGNORE_FILE, MAX_IGNORE_FILE_BYTES, rule_decision, user_match
 from promptls.index.files.policy import FilePolicy
 from promptls.index.files.read import FileContent, FileLimits, UnreadableFile, open_file, read_any_text, read_small_file
 from promptls.index.files.uris import CASE_INSENSITIVE, is_inside
@@ -80,7 +80,8 @@ def read_convention_file(
 def exclusion_reason(root: str, name: str, limits: FileLimits) -> str:
     """Return why the user has excluded a file (name relative to the root), "" otherwise.
 
-    Checks the setting index.exclude and the `.promptlsignore` files from the top of the work tree, but not git's rules.
+    Checks the setting index.exclude and the ignore files of promptls and other tools from the top of the work tree, but
+    not git's rules.
     """
     if reason := FilePolicy(exclude=limits.policy.exclude).exclusion_reason(name):
         return reason
@@ -88,16 +89,14 @@ def exclusion_reason(root: str, name: str, limits: FileLimits) -> str:
     folder, parts = top, f"{root}/{name}"[len(top) + 1 :].split("/")
     levels: list[tuple[IgnoreRules, bytes]] = []
     for depth, base in enumerate(parts):
-        data = read_small_file(f"{folder}/{IGNORE_FILE}", MAX_IGNORE_FILE_BYTES, roots=(root, top))
-        promptls_rules = parse_rules(data, f"{folder}/{IGNORE_FILE}", CASE_INSENSITIVE) if data else None
-        levels += [(promptls_rules, b"")] if promptls_rules is not None else []
+        for file in (f"{folder}/{ignore_file}" for ignore_file in (IGNORE_FILE, *limits.ignore_files)):
+            data = read_small_file(file, MAX_IGNORE_FILE_BYTES, roots=(root, top))
+            rules = parse_rules(data, file, CASE_INSENSITIVE) if data else None
+            levels += [(rules, b"")] if rules is not None else []
         raw = os.fsencode(base)
-        for rules, prefix in reversed(levels):
-            rule = rules.match(prefix + raw, depth < len(parts) - 1)
-            if rule is not None and not rule.negated:
-                return f'the rule "{rule.text}" ignores it ({rules.file}, line {rule.line})'
-            if rule is not None:
-                break
+        match = user_match(tuple(levels), raw, depth < len(parts) - 1)
+        if match is not None and not match[0].negated:
+            return rule_decision(match[1].file, match[0].line, match[0].text).reason
         levels = [(rules, prefix + raw + b"/") for rules, prefix in levels]
         folder = f"{folder}/{base}"
     return ""

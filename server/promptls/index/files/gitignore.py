@@ -53,6 +53,7 @@ class IgnoreRule(Struct, frozen=True, gc=False):
     negated: bool  # it begins with "!"
     pattern: bytes  # without "!" and the slash at the end
     only_folders: bool  # it ends with a slash
+    regex: bytes = b""  # for paths, instead of the pattern; folders end with a slash
 
 
 class IgnoreRules:
@@ -67,6 +68,8 @@ class IgnoreRules:
     def match(self, path: bytes, is_folder: bool) -> IgnoreRule | None:
         """Return the last rule that matches a file or folder; `path` is relative to the folder of the ignore file."""
         path = path.lower() if self._ignore_case else path
+        if is_folder and self.rules[0].regex:
+            path += b"/"
         for rules, patterns in self._automata:
             matching: list[int] = sorted(patterns.Match(path) or (), reverse=True)
             for i in matching:
@@ -83,7 +86,7 @@ class IgnoreRules:
         for start in range(0, len(self.rules), MAX_AUTOMATON_RULES):
             rules, patterns = self.rules[start : start + MAX_AUTOMATON_RULES], re2.Set.FullMatchSet(_re2_options())
             for rule in rules:
-                regex = _pattern_regex(rule.pattern, self._ignore_case)
+                regex = rule.regex or _pattern_regex(rule.pattern, self._ignore_case)
                 patterns.Add(b"(?s)" + (_NOTHING if regex is None else regex))
             patterns.Compile()
             automata.insert(0, (rules, patterns))
@@ -99,6 +102,53 @@ def parse_rules(data: bytes, file: str, ignore_case: bool = False) -> IgnoreRule
         text = line.decode("utf-8", "replace")
         rules.append(IgnoreRule(text, number, negated, pattern.removesuffix(b"/"), pattern.endswith(b"/")))
     return IgnoreRules(file, tuple(rules), ignore_case) if rules else None
+
+
+def parse_mercurial_rules(data: bytes, file: str) -> IgnoreRules | None:
+    """Parse a `.hgignore` (hgignore(5)); return None if it has no rules.  An invalid line matches nothing."""
+    rules: list[IgnoreRule] = []
+    syntax = b"regexp"
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
+        line = re.sub(rb"(?<!\\)#.*", b"", line).rstrip()
+        name, colon, rest = line.partition(b":")
+        if name == b"syntax" and colon:
+            syntax = rest.strip()
+        elif line:
+            named = colon and name in (b"re", b"regexp", b"relre", b"glob", b"relglob", b"rootglob")
+            regex = _mercurial_regex(rest if named else line, name if named else syntax)
+            rules.append(IgnoreRule(line.decode("utf-8", "replace"), number, False, b"", False, regex))
+    return IgnoreRules(file, tuple(rules), False) if rules else None
+
+
+def _mercurial_regex(pattern: bytes, syntax: bytes) -> bytes:
+    import re2
+
+    if b"glob" in syntax:
+        prefix = b"" if syntax == b"rootglob" else b"(?:.*/)?"
+        regex = prefix + b"".join(_glob_parts(pattern)) + b"(?:/.*)?"
+    else:
+        regex = b".*?(?:" + pattern + b").*"
+    try:
+        re2.compile(b"(?s)" + regex, _re2_options())
+    except re2.error:
+        return _NOTHING
+    return regex
+
+
+def _glob_parts(pattern: bytes) -> Iterator[bytes]:
+    """Yield a glob of Mercurial as parts of a regular expression."""
+    depth = 0
+    for part in re.findall(rb"\*\*/?|\\.|\[!?\]?[^\]]*\]|.", pattern, re.DOTALL):
+        depth += {b"{": 1, b"}": -1}.get(part, 0)
+        if part.startswith(b"**"):
+            yield b"(?:.*/)?" if part.endswith(b"/") else b".*"
+        elif part.startswith(b"[") and len(part) > 1:
+            yield part.replace(b"[!", b"[^", 1)
+        elif part.startswith(b"\\"):
+            yield re.escape(part[1:])
+        else:
+            known = {b"*": b"[^/]*", b"?": b".", b"{": b"(?:", b"}": b")", b",": b"|" if depth else b","}
+            yield known.get(part) or re.escape(part)
 
 
 def match_globs(names: Iterable[str], globs: Iterable[str]) -> list[str]:

@@ -1,14 +1,16 @@
-"""Ignore rules of a root: git's rules, `.promptlsignore`, and files that are always excluded.
+"""Ignore rules of a root: git's rules, `.promptlsignore`, other tools' files, and files that are always excluded.
 
 Each folder has the rules that apply in it.  A folder is loaded once, from the root down, and nothing below an excluded
 folder is loaded.  The first of these that applies to a file or folder decides:
-1. Always excluded: `.git`, symbolic links, pipes and devices, pseudo file systems (`/proc`), names that are not valid
+1. Always excluded: folders of version control (`.git`, `.hg`, `.jj`), symbolic links, pipes and devices, pseudo file systems (`/proc`), names that are not valid
    UTF-8, and backup files of editors (`x~`, `#x#`, `.#x`, `.x.swp`).
 2. The last matching rule of the `.promptlsignore` files from the top of the work tree down.  They also apply in nested
    repositories and to tracked files, and with "!" they list files that git ignores.  As in a `.gitignore`, files
    below an excluded folder can only be listed after the folder itself: "!build/" first.
-3. In a work tree, git.  Each nested repository has its own rules.
-4. Elsewhere, the `.gitignore` files from the root down, then BUILT_IN_RULES.
+3. The ignore files of other tools (the setting index.ignoreFiles), each like a `.promptlsignore` of its own.  They only
+   exclude: "!" undoes a rule of the same file and lists nothing that another file or git ignores.
+4. In a work tree, git.  Each nested repository has its own rules.
+5. Elsewhere, the `.gitignore` files from the root down, in a Mercurial repository its `.hgignore`, then BUILT_IN_RULES.
 """
 
 # Paths are strings, exactly as git and the system return them.
@@ -18,12 +20,13 @@ from __future__ import annotations
 import os
 import re
 import stat as modes
+from collections.abc import Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.index.files import git_ignore
-from promptls.index.files.gitignore import IgnoreRule, IgnoreRules, parse_rules
+from promptls.index.files.gitignore import IgnoreRule, IgnoreRules, parse_mercurial_rules, parse_rules
 from promptls.index.files.read import file_type_problem, read_small_file
 from promptls.index.files.uris import CASE_INSENSITIVE
 
@@ -31,12 +34,13 @@ IGNORE_FILE = ".promptlsignore"
 MAX_IGNORE_FILE_BYTES = 250_000  # larger ignore files are not read
 BUILT_IN_RULES = parse_rules(
     b"node_modules/\nbower_components/\n.venv/\nvenv/\n__pycache__/\n*.egg-info/\n*.dist-info/\nsite-packages/\n"
-    b".hg/\n.svn/\n.bzr/\n.tox/\n.nox/\n.mypy_cache/\n.pytest_cache/\n.ruff_cache/\n.gradle/\n.terraform/\n",
+    b".tox/\n.nox/\n.mypy_cache/\n.pytest_cache/\n.ruff_cache/\n.gradle/\n.terraform/\n",
     "built-in",
     CASE_INSENSITIVE,
 )
 _EDITOR_BACKUP = re.compile(r"#.*#|\.#.*|.*~|\..*\.sw[a-px]|\..*\.un~", re.DOTALL)
 """Names of the auto-save, lock and backup files of Emacs, and of the swap, backup and undo files of Vim."""
+_VCS_FOLDERS = frozenset({".hg", ".svn", ".bzr", ".jj", ".sl", ".pijul", "_darcs", ".repo"})
 CHECKPOINT_FOLDER = ".ipynb_checkpoints"  # where Jupyter saves a copy of each notebook
 _PSEUDO_FILE_SYSTEMS = ("/proc", "/sys", "/dev")  # reading their files may be endless, or block
 
@@ -62,7 +66,7 @@ class FolderRules(Struct, frozen=True):
     tree: str  # name of the top folder of its work tree, "" if that is the root or above it
     repo: git_ignore.WorkTree | None  # None: not in a work tree, or git cannot read it
     ignore_case: bool = CASE_INSENSITIVE  # whether git's rules ignore case
-    promptls_rules: RuleLevels = ()  # .promptlsignore
+    user_rules: RuleLevels = ()  # .promptlsignore and other tools' files
     git_rules: RuleLevels = ()  # .gitignore and others, where promptls evaluates them itself
     exclusion: IgnoreDecision | None = None  # why the folder and everything below it is excluded
     reincluded: bool = False  # a "!" in a .promptlsignore matches the folder or one above
@@ -75,10 +79,12 @@ class IgnoreTree:
     treated as untracked.  Otherwise git's rules are omitted, and the caller queries git.
     """
 
-    __slots__ = ("folders", "has_negation", "root", "without_git")
+    __slots__ = ("folders", "has_negation", "ignore_files", "root", "tool_folders", "without_git")
 
-    def __init__(self, root: str, without_git: bool = False) -> None:
+    def __init__(self, root: str, ignore_files: tuple[str, ...] = (), without_git: bool = False) -> None:
         self.root = root.rstrip("/")  # "" for "/"
+        self.ignore_files = ignore_files  # names of other tools' files
+        self.tool_folders: set[str] | None = None  # names of the folders that may have one, if known; else all
         self.without_git = without_git
         self.has_negation = False  # a .promptlsignore loaded so far has a "!"
         self.folders: dict[str, FolderRules] = {"": self._load_root(root)}
@@ -107,14 +113,14 @@ class IgnoreTree:
 
     def mount(self, folder: FolderRules) -> FolderRules:
         """Add the top folder of a work tree from another ignore tree, with the rules that this tree evaluates."""
-        tree_start = self._start_tree(replace(folder, promptls_rules=()), folder.repo)
-        folder = self.folders[folder.name] = replace(tree_start, promptls_rules=folder.promptls_rules)
+        tree_start = self._start_tree(replace(folder, user_rules=()), folder.repo)
+        folder = self.folders[folder.name] = replace(tree_start, user_rules=folder.user_rules)
         return folder
 
     def decide(self, folder: FolderRules, base: str, is_folder: bool) -> IgnoreDecision | None:
         """Return the decision of the loaded rules for an entry, None if no rule matches."""
         raw = os.fsencode(base)
-        match = _last_match(folder.promptls_rules, raw, is_folder) or _last_match(folder.git_rules, raw, is_folder)
+        match = user_match(folder.user_rules, raw, is_folder) or _last_match(folder.git_rules, raw, is_folder)
         return rule_decision(match[1].file, match[0].line, match[0].text) if match else None
 
     def _load_folder(self, parent: FolderRules, base: str, name: str) -> FolderRules:
@@ -127,7 +133,7 @@ class IgnoreTree:
             parent.tree,
             parent.repo,
             parent.ignore_case,
-            tuple((rules, prefix + step) for rules, prefix in parent.promptls_rules),
+            tuple((rules, prefix + step) for rules, prefix in parent.user_rules),
             tuple((rules, prefix + step) for rules, prefix in parent.git_rules),
             parent.exclusion or always_excluded(base, mode),
             parent.reincluded,
@@ -153,6 +159,8 @@ class IgnoreTree:
                 return self._start_tree(replace(folder, tree=name), repo)
         if folder.repo is None and rule is None and _is_bare_repository(path):
             return replace(folder, exclusion=IgnoreDecision(False, "it belongs to git itself"))
+        if _is_cvs_folder(path, base):
+            return replace(folder, exclusion=IgnoreDecision(False, "it belongs to a version control system itself"))
         return self._with_rule_files(folder)
 
     def _is_copy_of_tree(self, path: str, parent: FolderRules) -> bool:
@@ -173,7 +181,7 @@ class IgnoreTree:
                 return self._start_tree(folder, repo)
         elif top := _top_of_unreadable_tree(root):
             relative = os.path.relpath(os.path.realpath(root), top).replace(os.sep, "/")
-            if relative == "." or IgnoreTree(top).folder(relative).exclusion is None:
+            if relative == "." or IgnoreTree(top, self.ignore_files).folder(relative).exclusion is None:
                 return self._start_tree(folder, None, top, "" if relative == "." else relative + "/")
         # A root that its repository ignores was opened on purpose; only the rules in the root apply.
         return self._start_tree(folder, None)
@@ -203,15 +211,36 @@ class IgnoreTree:
         for depth in range(len(parts)):
             above = top.rstrip("/") + "".join("/" + part for part in parts[:depth])
             folder = self._with_rule_files(folder, above, "".join(part + "/" for part in parts[depth:]))
-        return self._with_rule_files(folder)
+        return self._with_rule_files(folder, folder.path)
+
+    def with_listed(self, folder: FolderRules, names: Iterable[str]) -> FolderRules:
+        """Return a folder with the files of other tools among its entries, unless it has been loaded with them."""
+        if self.tool_folders is None:
+            return folder
+        found = [name for name in self.ignore_files if name in names]
+        if found:
+            folder = self.folders[folder.name] = self._with_user_rules(folder, folder.path.rstrip("/"), found)
+        return folder
+
+    def _with_user_rules(self, folder: FolderRules, source: str, names: Iterable[str], prefix: str = "") -> FolderRules:
+        for name in names:
+            rules = _read_rules(f"{source}/{name}", CASE_INSENSITIVE, self.root or "/")
+            if rules is not None:
+                self.has_negation |= rules.has_negation and name == IGNORE_FILE
+                folder = replace(folder, user_rules=(*folder.user_rules, (rules, os.fsencode(prefix))))
+        return folder
 
     def _with_rule_files(self, folder: FolderRules, source: str = "", prefix: str = "") -> FolderRules:
         """Return the folder with the ignore files in `source`, by default the folder; `prefix` leads from there to it."""
+        may_have_more = bool(source) or self.tool_folders is None or folder.name in self.tool_folders
         source = (source or folder.path).rstrip("/")
-        promptls_rules = _read_rules(f"{source}/{IGNORE_FILE}", CASE_INSENSITIVE, self.root or "/")
-        if promptls_rules is not None:
-            self.has_negation |= promptls_rules.has_negation
-            folder = replace(folder, promptls_rules=(*folder.promptls_rules, (promptls_rules, os.fsencode(prefix))))
+        names = (IGNORE_FILE, *(self.ignore_files if may_have_more else ()))
+        folder = self._with_user_rules(folder, source, names, prefix)
+        if folder.repo is None and os.path.isdir(source + "/.hg"):
+            data = read_small_file(source + "/.hgignore", MAX_IGNORE_FILE_BYTES, roots=(self.root or "/",))
+            mercurial = parse_mercurial_rules(data, source + "/.hgignore") if data else None
+            if mercurial is not None:
+                folder = replace(folder, git_rules=(*folder.git_rules, (mercurial, os.fsencode(prefix))))
         if self.without_git or folder.repo is None:
             git_rules = _read_rules(source + "/.gitignore", folder.ignore_case, self.root or "/")
             if git_rules is not None:
@@ -221,8 +250,11 @@ class IgnoreTree:
 
 def always_excluded(base: str, mode: int) -> IgnoreDecision | None:
     """Return why an entry is excluded regardless of rules, None otherwise; `mode` is 0 if it does not exist."""
-    if base == ".git" or (CASE_INSENSITIVE and base.lower() == ".git"):
+    name = base.lower() if CASE_INSENSITIVE else base
+    if name == ".git":
         return IgnoreDecision(False, "it belongs to git itself")
+    if name in _VCS_FOLDERS:
+        return IgnoreDecision(False, "it belongs to a version control system itself")
     if not base.isascii() and undecodable_part(base):
         return IgnoreDecision(False, "its name is not valid UTF-8")
     if base == CHECKPOINT_FOLDER:
@@ -266,6 +298,26 @@ def file_mode(path: str) -> int:
         return 0
 
 
+def user_match(levels: RuleLevels, base: bytes, is_folder: bool) -> tuple[IgnoreRule, IgnoreRules] | None:
+    """Return the rule of `.promptlsignore` files that decides, else an excluding rule of another tool's files."""
+    exclusion = None
+    decided: set[str] = set()
+    for rules, prefix in reversed(levels):
+        name = rules.file.rpartition("/")[2]
+        rule = rules.match(prefix + base, is_folder) if name not in decided else None
+        if rule is not None and name == IGNORE_FILE:
+            return rule, rules
+        if rule is not None:
+            decided.add(name)
+            exclusion = exclusion or (None if rule.negated else (rule, rules))
+    return exclusion
+
+
+def is_ignore_file(base: str) -> bool:
+    """Return whether a name is that of an ignore file, of any tool."""
+    return base.endswith("ignore") or base == ".aiexclude"
+
+
 def _last_match(levels: RuleLevels, base: bytes, is_folder: bool) -> tuple[IgnoreRule, IgnoreRules] | None:
     for rules, prefix in reversed(levels):
         rule = rules.match(prefix + base, is_folder)
@@ -279,6 +331,10 @@ def _read_rules(path: str, ignore_case: bool, root: str | None = None) -> Ignore
     roots = None if root is None else (root,)
     data = read_small_file(path, MAX_IGNORE_FILE_BYTES, roots is None, strict=True, roots=roots) if path else None
     return parse_rules(data, path, ignore_case) if data else None
+
+
+def _is_cvs_folder(path: str, base: str) -> bool:
+    return base == "CVS" and (os.path.isfile(path + "/Entries") or os.path.isfile(path + "/Root"))
 
 
 def _is_bare_repository(path: str) -> bool:

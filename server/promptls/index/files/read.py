@@ -205,6 +205,7 @@ class FileLimits(Struct, frozen=True):
     max_line: int = 10_000  # characters; prose with a longer line is examined as code is
     max_files: int = 500_000  # a walk stops here, for example if "/" was opened
     policy: FilePolicy = FilePolicy()
+    ignore_files: tuple[str, ...] = ()  # names of other tools' ignore files
 
 
 class UnreadableFile(Struct, frozen=True):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import posixpath
 import stat as modes
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -25,6 +25,7 @@ from promptls.index.files.ignore import (
     IgnoreTree,
     always_excluded,
     file_mode,
+    is_ignore_file,
     is_reinclusion,
     rule_decision,
     undecodable_part,
@@ -78,7 +79,7 @@ def walk_files(
         Cancelled: The token was cancelled.
         OSError: The system is out of file descriptors or memory.
     """
-    ignore_tree = IgnoreTree(root)
+    ignore_tree = IgnoreTree(root, limits.ignore_files)
     notes = notes or WalkNotes()
     if folder and ignored_paths(root, [f"{ignore_tree.root}/{folder}"], limits):
         return
@@ -144,6 +145,10 @@ def _walk_work_tree(
         yield from _walk_folders(ignore_tree, tree, trees, token, notes)
         return
     names = _list_with_git(tree, tree.repo, token)
+    if names is not None:  # to look for each file in each folder takes longer than the listing
+        ignore_tree.tool_folders = {
+            name.rpartition("/")[0] for name in names if name.endswith(ignore_tree.ignore_files or ("\0",))
+        }
     # Load all folders first: a "!" in any .promptlsignore can list files that git ignores.
     folders = {name: ignore_tree.folder(name) for name in {name.rpartition("/")[0] for name in names or ()}}
     seen: set[str] = set()
@@ -159,7 +164,7 @@ def _walk_work_tree(
 
 def _tree_without_git(ignore_tree: IgnoreTree, tree: str) -> IgnoreTree:
     """Return an ignore tree of the same root that evaluates the rules of one work tree without git."""
-    without_git = IgnoreTree(ignore_tree.root or "/", without_git=True)
+    without_git = IgnoreTree(ignore_tree.root or "/", ignore_tree.ignore_files, without_git=True)
     if tree:
         without_git.mount(ignore_tree.folder(tree))
     return without_git
@@ -194,7 +199,7 @@ def _filter_git_listing(
         if folder.tree != tree:
             trees.append(folder.tree)
             continue
-        rule = ignore_tree.decide(folder, base, is_folder=False) if folder.promptls_rules else None
+        rule = ignore_tree.decide(folder, base, is_folder=False) if folder.user_rules else None
         if not base or (rule is not None and not rule.indexed):
             continue
         path = f"{ignore_tree.root}/{name}"
@@ -216,6 +221,7 @@ def _walk_folders(
     ignore_tree: IgnoreTree, top: FolderRules, trees: list[str], token: CancelToken | None, notes: WalkNotes
 ) -> Iterator[FileInfo]:
     """Yield the files below a folder by the rules of the ignore tree; nested work trees are added to `trees`."""
+    ignore_tree.tool_folders = ignore_tree.tool_folders or set()  # the listings show where the files are
     stack = [top] if top.exclusion is None else []
     while stack:
         folder = stack.pop()
@@ -244,7 +250,9 @@ def _classify_entries(
     """Return the listed files of a folder; its listed subfolders are added to `subfolders` or `trees`."""
     files: list[FileInfo] = []
     prefix = folder.name + "/" if folder.name else ""
-    for entry in sorted(listing, key=lambda entry: entry.name):
+    entries = sorted(listing, key=lambda entry: entry.name)
+    folder = ignore_tree.with_listed(folder, {entry.name for entry in entries})
+    for entry in entries:
         if not entry.name.isascii() and undecodable_part(entry.name):
             notes.undecodable_names.add(prefix + entry.name)
             continue
@@ -285,7 +293,7 @@ class _UndecidedPath(Struct, frozen=True):
 
 def _decide_paths(root: str, paths: list[str], limits: FileLimits) -> dict[str, IgnoreDecision]:
     """Decide by the rules for each path whether it is listed; the text of files is not read."""
-    ignore_tree = IgnoreTree(root)
+    ignore_tree = IgnoreTree(root, limits.ignore_files)
     decisions: dict[str, IgnoreDecision] = {}
     undecided: dict[str, _UndecidedPath] = {}
     for path in paths:
@@ -302,7 +310,9 @@ def _decide_paths(root: str, paths: list[str], limits: FileLimits) -> dict[str, 
     queries: dict[str, list[str]] = {}
     for tree, name in dict.fromkeys(query for case in undecided.values() for query in case.git_queries):
         queries.setdefault(tree, []).append(name)
-    without_git = IgnoreTree(root, without_git=True) if queries and ignore_tree.has_negation else None
+    without_git = (
+        IgnoreTree(root, limits.ignore_files, without_git=True) if queries and ignore_tree.has_negation else None
+    )
     answers = {
         (tree, name): v for tree, names in queries.items() for name, v in _query_git(ignore_tree, tree, names).items()
     }
@@ -396,8 +406,8 @@ CLOCK_SLACK_NS = 50_000_000
 """Nanoseconds before a walk within which an mtime is not trusted, because file system clocks are coarse."""
 MAX_EMPTY_FOLDERS = 1_000
 """Maximum number of folders without files that are checked; the next walk covers the others."""
-RULE_FILES = (".gitignore", ".promptlsignore", ".git/info/exclude")
-"""Ignore files, relative to the folder that contains them."""
+RULE_FILES = (".gitignore", ".promptlsignore", ".hgignore", ".git/info/exclude")
+"""Ignore files, relative to the folder that contains them; files of other tools are recorded if they are listed."""
 
 
 class FolderStats(Struct, frozen=True, gc=False):
@@ -407,7 +417,7 @@ class FolderStats(Struct, frozen=True, gc=False):
     rules: dict[str, tuple[int, int]]  # path → (size, mtime in ns)
 
 
-def record_stats(root: str, files: Iterable[FileInfo], limits: FileLimits, began_ns: int) -> FolderStats:
+def record_stats(root: str, files: Sequence[FileInfo], limits: FileLimits, began_ns: int) -> FolderStats:
     """Return the state of a root for `is_stale`, after a walk that began at `began_ns` (time.time_ns)."""
     folders = {root}
     for file in files:
@@ -415,7 +425,11 @@ def record_stats(root: str, files: Iterable[FileInfo], limits: FileLimits, began
         while parent not in folders and len(parent) > len(root):
             folders.add(parent)
             parent = parent.rpartition("/")[0]
-    rules: dict[str, tuple[int, int]] = {}
+    rules = {
+        file.path: (file.size, file.mtime_ns) if file.mtime_ns < began_ns - CLOCK_SLACK_NS else (-1, -1)
+        for file in files
+        if is_ignore_file(file.name.rpartition("/")[2])
+    }
     mtimes: dict[str, int] = {}
     pending = sorted(folders)
     empty = 0

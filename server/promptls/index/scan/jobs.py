@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from promptls.index.configuration import IndexConfig
 from promptls.index.files.git_ignore import recently_committed
+from promptls.index.files.ignore import IGNORE_FILE, is_ignore_file
 from promptls.index.files.read import (
     LEASED,
     PERMISSION_DENIED,
@@ -116,6 +117,7 @@ class RootWalk(NamedTuple):
     files: list[FileInfo]  # that are not ignored
     linked_folders: tuple[str, ...]  # names of links to folders outside of the root
     undecodable_names: int  # number of files and folders left out because their name is not valid UTF-8
+    ignore_files: tuple[str, ...]  # names of the ignore files besides git's
     identity: FolderIdentity | None  # of the folder, None if it has no files
     folder_problem: str  # missing, unreadable or replaced folder, as a sentence; "" without a problem
     limit_problem: str  # "" unless the root has too many files
@@ -150,6 +152,7 @@ def walk_root(
         files,
         tuple(notes.linked_folders),
         len(notes.undecodable_names),
+        tuple(file.name for file in files if file.name.endswith((IGNORE_FILE, ".hgignore", *limits.ignore_files))),
         folder_identity(root.path) if files else None,
         "" if files else empty_root_problem(root, identity),
         limit_problem if len(files) >= limits.max_files else "",
@@ -419,7 +422,7 @@ def probe_dimension(channel: WorkerChannel) -> int:
 
 def affects_ignore_rules(path: str) -> bool:
     """Return whether a change of this file can change which files are ignored."""
-    return path.rsplit("/", 1)[-1] in {".gitignore", ".promptlsignore"} or path.endswith("/.git/info/exclude")
+    return is_ignore_file(path.rsplit("/", 1)[-1]) or path.endswith("/.git/info/exclude")
 
 
 def may_change_rules(path: str, documents: Iterable[str]) -> bool:

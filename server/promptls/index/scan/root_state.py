@@ -48,6 +48,7 @@ class RootState:
         "failed",
         "folder_stats",
         "identity",
+        "ignore_files",
         "known_outlines",
         "linked_folders",
         "manifest",
@@ -98,6 +99,7 @@ class RootState:
         self.folder_stats: FolderStats | None = None  # of the last walk, None while a walk is pending
         self.identity: tuple[int, int] | None = None  # device and inode of the folder at the last walk that found files
         self.linked_folders: tuple[str, ...] = ()  # names of links to folders outside of the root
+        self.ignore_files: tuple[str, ...] = ()  # names of the ignore files besides git's
         self.undecodable_names = 0  # number of files and folders whose name is not valid UTF-8
         self.problems: dict[str, str] = {}  # topic ("folder", "files", "rows", …) → sentence for users
 
@@ -213,6 +215,7 @@ def root_status(state: RootState, counts: RootCounts) -> RootStatus:
         skip_reasons=counts.skip_reasons,
         linked_folders=state.linked_folders,
         undecodable_names=state.undecodable_names,
+        ignore_files=state.ignore_files,
         last_error=state.error,
         disk=_store_statistics(state.store),
     )
