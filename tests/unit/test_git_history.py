@@ -22,7 +22,7 @@ from promptls.git.commit_history import (
 )
 from promptls.git.diff import diff_working_tree, read_blobs
 from promptls.git.history_cache import Freshness, HistoryCache, freshness_warning, read_freshness
-from promptls.git.runner import explain_failure, query_git
+from promptls.git.runner import MISSING_OBJECTS, explain_failure, query_git
 from promptls.model import CancelToken, Problem
 from promptls.util.git_process import GitResult
 
@@ -242,8 +242,8 @@ def test_blobs_are_read_by_object_id(repo: Path) -> None:
         "",
         Problem("200 bytes is over the limit of 100 bytes"),
         Problem("it is a binary file"),
-        Problem("git could not read the object"),
-        Problem("git could not read the object"),
+        Problem(MISSING_OBJECTS),
+        Problem(MISSING_OBJECTS),
     ]
 
 
@@ -254,6 +254,13 @@ def test_blobs_are_read_by_object_id(repo: Path) -> None:
         (b"fatal: not a git repository (or any parent", "not in a git repository"),
         (b"fatal: ambiguous argument 'HEAD': unknown revision", "no commits yet"),
         (b"error: inflate: data stream error", "damaged"),
+        (b"fatal: bad config line 3 in file /x/.git/config", "its configuration: bad config line 3 in file"),
+        (
+            b"warning: unable to access '/h/.gitconfig': Is a directory\nfatal: unable to access '/h/.gitconfig'",
+            "config",
+        ),
+        (b"fatal: unknown repository extension found:\n\trefstorage", "newer version of git"),
+        (b"fatal: Expected git repo version <= 1, found 99", "newer version of git: Expected git repo version"),
     ],
 )
 def test_git_failure_is_explained(stderr: bytes, expected: str) -> None:

@@ -141,7 +141,63 @@ def test_repository_without_commits(tmp_path: Path) -> None:
     assert set(shown("@diff", context_for(tmp_path))) == {
         f"{n} (diff)" for n in ("a.py", "gone.py", "run.sh", "data.csv")
     }
-    assert "not found" in outcome("@commit:HEAD", context_for(tmp_path)).reason
+    assert "has no commits yet" in outcome("@commit:HEAD", context_for(tmp_path)).reason
+    assert "has no commits yet" in outcome("@branch", context_for(tmp_path)).reason
+
+
+@pytest.mark.parametrize(
+    ("references", "compared_with"),
+    [
+        ("heads/main", "main"),
+        ("remotes/origin/main", "origin/main"),
+        ("remotes/origin/trunk", "origin/trunk"),
+        ("remotes/upstream/master remotes/zoo/main", "upstream/master"),
+        ("remotes/zoo/develop", "zoo/develop"),
+        ("remotes/origin/next remotes/origin/main remotes/origin/HEAD=remotes/origin/next", "origin/next"),
+        ("remotes/origin/release=tracked", "origin/release"),
+        ("remotes/origin/topic=tracked", ""),
+    ],
+)
+def test_branch_is_compared_with_the_branch_that_others_start_from(
+    repo: Path, references: str, compared_with: str
+) -> None:
+    git(repo, "checkout", "-q", "-b", "topic")
+    git(repo, "branch", "-D", "main")
+    for reference in references.split():
+        name, _, target = reference.partition("=")
+        if target and target != "tracked":
+            git(repo, "symbolic-ref", f"refs/{name}", f"refs/{target}")
+            continue
+        git(repo, "update-ref", f"refs/{name}", "HEAD")
+        if target:
+            git(repo, "config", "remote.origin.url", "x")
+            git(repo, "config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
+            git(repo, "config", "branch.topic.remote", "origin")
+            git(repo, "config", "branch.topic.merge", f"refs/heads/{name.rpartition('/')[2]}")
+    (repo / "a.py").write_text("x = 5\n")
+    commit(repo, "Change a")
+    found = outcome("@branch", context_for(repo))
+    if compared_with:
+        assert found.reason == f"Changes since {compared_with}. 1 file changed, +1 −2."
+    else:
+        assert found.reason.startswith("No default branch found")
+
+
+def test_partial_clone_shows_what_it_has(repo: Path, tmp_path: Path) -> None:
+    (repo / "a.py").write_text("x = 5\n")
+    (repo / "run.sh").write_text("echo 7\n")
+    commit(repo, "Change two")
+    git(repo, "config", "uploadpack.allowFilter", "true")
+    git(repo, "config", "uploadpack.allowAnySHA1InWant", "true")
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--filter=blob:none", "--no-checkout", repo.as_uri(), str(clone))
+    found = outcome("@commit:HEAD", context_for(clone))
+    assert "2 files not shown: objects are missing in this clone" in found.reason
+    git(clone, "cat-file", "-p", "HEAD:a.py")
+    git(clone, "cat-file", "-p", "HEAD~1:a.py")
+    texts = shown("@commit:HEAD", context_for(clone))
+    assert "+x = 5" in texts["a.py (commit HEAD)"]
+    assert "missing in this clone" in texts["run.sh (commit HEAD)"]
 
 
 def test_folder_without_repository(tmp_path: Path) -> None:

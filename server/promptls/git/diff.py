@@ -13,7 +13,7 @@ from types import MappingProxyType
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.git.runner import MAX_OUTPUT_BYTES, filter_overrides, query_git
+from promptls.git.runner import MAX_OUTPUT_BYTES, MISSING_OBJECTS, filter_overrides, query_git
 from promptls.index import decode_text, max_raw_size, notebook_text, size_problem
 from promptls.model import CancelToken, Problem
 from promptls.util.git_process import GitResult
@@ -100,6 +100,8 @@ def read_blobs(
         if unique_ids
         else GitResult(b"")
     )
+    if isinstance(check, Problem) and check.message == MISSING_OBJECTS:
+        check = _check_present(folder, unique_ids, token)
     if isinstance(check, Problem):
         return check
     sizes = {id: size for id, size, _ in _parse_objects(check.stdout, sizes_only=True)}
@@ -130,7 +132,16 @@ def read_blobs(
             contents[id] = Problem(size_problem(text_size, max_bytes))
         else:
             contents[id] = Problem("it is a binary file") if text is None else text
-    return {id: contents.get(id, Problem("git could not read the object")) for id in unique_ids}
+    return {id: contents.get(id, Problem(MISSING_OBJECTS)) for id in unique_ids}
+
+
+def _check_present(folder: str, ids: list[str], token: CancelToken | None) -> GitResult | Problem:
+    """Return the sizes of the objects that a partial clone has; before git 2.45, one that is missing fails all."""
+    options = ("--objects", "--no-walk", "--ignore-missing", "--missing=allow-any", "--stdin")
+    present = query_git(folder, "rev-list", *options, data=_lines(ids), token=token)
+    if isinstance(present, Problem):
+        return present
+    return query_git(folder, "cat-file", "--batch-check", data=present.stdout.replace(b" ", b""), token=token)
 
 
 def _lines(ids: Iterable[str]) -> bytes:

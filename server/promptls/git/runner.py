@@ -31,6 +31,21 @@ _HISTORY_OPTIONS = (
     *("-c", "core.alternateRefsCommand="),
     *("-c", "core.pager=cat"),
 )
+MISSING_OBJECTS = "objects are missing in this clone; in a partial clone, git show fetches them"
+_NEWER_GIT = (
+    b"unknown repository extension",
+    b"Expected git repo version",
+    b"unknown ref storage",
+    b"unknown hash alg",
+)
+_BROKEN_CONFIGURATION = (
+    b"bad config",
+    b"bad numeric config",
+    b"bad boolean config",
+    b"unable to access",
+    b"config file",
+)
+"""Parts of git's messages; the locale of its messages is C."""
 _UNRESPONSIVE = Problem("git does not respond; history is unavailable for now.", "Check what blocks git.")
 
 
@@ -58,7 +73,9 @@ def query_git(
     if problem := repository_problem(folder):
         return Problem(
             f"The git history of {_printable(folder)} is not read: {problem}.",
-            "Open the other repository, or run git worktree repair if you trust it.",
+            "Run git repack -a -d and delete .git/objects/info/alternates."
+            if "alternates" in problem
+            else "Open the other repository, or run git worktree repair if you trust it.",
         )
     settings = configuration or {}
     if any("=" in name for name in settings):  # environment variables for such names require git 2.31
@@ -119,12 +136,25 @@ def explain_failure(stderr: bytes, folder: str) -> Problem:
         )
     if b"not a git repository" in stderr or b"safe.bareRepository" in stderr:
         return no_repository(folder)
+    words = _printable(stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]).removeprefix("fatal: ")
+    if b"promisor remote" in stderr:
+        return Problem(MISSING_OBJECTS)
+    if any(sign in stderr for sign in _NEWER_GIT):
+        return Problem(f"The repository of {_printable(folder)} needs a newer version of git: {words}.", "Update git.")
+    if any(sign in stderr for sign in _BROKEN_CONFIGURATION):
+        return Problem(f"git cannot read its configuration: {words}.", "Correct the file.")
     if b"does not have any commits" in stderr or b"unknown revision" in stderr or b"bad revision" in stderr:
         return Problem(f"The repository of {_printable(folder)} has no commits yet.")
     return Problem(
         f"git cannot read the history of {_printable(folder)}; the repository may be damaged or incomplete.",
         "Run git fsck in it.",
     )
+
+
+def is_general(stderr: bytes) -> bool:
+    """Return whether an error is about the repository or its configuration, not about a revision."""
+    signs = (b"dubious ownership", b"unsafe repository", *_NEWER_GIT, *_BROKEN_CONFIGURATION)
+    return any(sign in stderr for sign in signs)
 
 
 def no_repository(folder: str) -> Problem:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.git import diff, revisions
-from promptls.git.runner import no_repository
+from promptls.git.runner import MISSING_OBJECTS, no_repository
 from promptls.index import (
     FileContent,
     file_stat,
@@ -138,8 +138,11 @@ def resolve_branch(mention: Mention, context: ResolveContext) -> MentionOutcome:
         return unresolved(mention, commits.message)
     default = revisions.default_branch(commits[0].path, context.token)
     if not default:
-        return unresolved(mention, "No default branch found (origin/HEAD, main, master or trunk).")
-    return _range_outcome(mention, context, default, "...", name)
+        reason = "No default branch found: no branch of a remote, and no main, master, trunk or develop."
+        return unresolved(mention, reason)
+    outcome = _range_outcome(mention, context, default, "...", name)
+    since = f"Changes since {revisions.short_ref(default)}."
+    return replace(outcome, reason=f"{since} {outcome.reason}".strip()) if outcome.targets else outcome
 
 
 def _revision_outcome(mention: Mention, context: ResolveContext, revision: str) -> MentionOutcome:
@@ -168,7 +171,8 @@ def _range_outcome(mention: Mention, context: ResolveContext, first: str, dots: 
     if not base:
         return unresolved(mention, f"{first} and {last} have no common ancestor.")
     subjects = revisions.subjects_between(root.path, first_id, last_id, context.token)
-    return _commits_outcome(mention, context, root, base, last_id, f"{first}{dots}{last}", subjects)
+    name = f"{revisions.short_ref(first)}{dots}{last}"
+    return _commits_outcome(mention, context, root, base, last_id, name, subjects)
 
 
 def _commits_outcome(
@@ -186,13 +190,14 @@ def _find_commits(context: ResolveContext, *names: str) -> tuple[Root, list[str]
     roots = [root for root in context.snapshot.roots if find_git_folder(root.path) is not None]
     if context.snapshot.roots and not roots:
         return no_repository(context.snapshot.roots[0].path)
-    problem = Problem(f'Commit "{names[0]}" not found in the workspace.')
+    problem = Problem("The workspace has no folder.")
     for root in roots:
         ids: list[str] = []
         for name in names:
             id = revisions.resolve_commit(root.path, name, context.token)
             if isinstance(id, Problem) or not id:
-                problem = id or Problem(f'Commit "{name}" not found in the workspace.')
+                unborn = f"The current branch of {root.name} has no commits yet."
+                problem = id or Problem(unborn if name == "HEAD" else f'Commit "{name}" not found in the workspace.')
                 break
             ids.append(id)
         else:
@@ -231,7 +236,7 @@ def _diff_items(context: ResolveContext, changes: Sequence[FileVersions], name: 
     hidden = _hidden_paths(context, {path for change in changes for path in (change.path, change.old_path) if path})
     shown = [change for change in changes if not {change.path, change.old_path} & hidden]
     items: list[Item] = []
-    added = removed = unsaved = 0
+    added = removed = unsaved = missing = 0
     count = len(shown)
     for change, before, after in read_changes(context, shown[:MAX_FILES]):
         is_open = change.is_current and change.path in context.snapshot.documents
@@ -239,6 +244,7 @@ def _diff_items(context: ResolveContext, changes: Sequence[FileVersions], name: 
             count -= 1
             continue
         unsaved += is_open
+        missing += any(isinstance(one, Problem) and one.message == MISSING_OBJECTS for one in (before, after))
         text, more, less = _format_change(context, change, before, after)
         added, removed = added + more, removed + less
         item = virtual_item(context, f"{context.snapshot.label(change.path)} ({name})", text, "diff")
@@ -247,6 +253,8 @@ def _diff_items(context: ResolveContext, changes: Sequence[FileVersions], name: 
     if count:
         open_note = f", {unsaved} of them open in the editor" if unsaved else ""
         notes.append(f"{plural(count, 'file')} changed, +{added} −{removed}{open_note}.")
+    if missing:
+        notes.append(f"{plural(missing, 'file')} not shown: {MISSING_OBJECTS}.")
     if count > MAX_FILES:
         notes.append(f"Only the first {MAX_FILES} of {count:,} files are considered.")
     for path in sorted(hidden)[:MAX_LISTED_HIDDEN]:
