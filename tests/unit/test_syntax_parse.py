@@ -135,12 +135,52 @@ NESTED = {
 
 
 @pytest.mark.parametrize("name", NESTED)
-def test_pathological_nesting_falls_back_to_plain_text(name: str) -> None:
+def test_pathological_nesting_is_limited(name: str) -> None:
     language, text = NESTED[name]
     outline = parse_source(text, language).outline
-    assert outline.problem.startswith(("it is nested too deeply", "parsing took more than"))
-    assert outline.symbols == () and outline.chunks == parse_as_text(text, language).outline.chunks
     assert outline.lines == text.count("\n")
+    assert len(outline.symbols) <= 251  # brackets or indents below the limit
+
+
+DEEP = {
+    "sum": ("python", "X = (1" + "\n + 1" * 3_000 + ")\n"),
+    "calls": ("javascript", "const x = db" + "\n .where(1)" * 3_000 + ";\n"),
+    "chain of else": (
+        "c",
+        "int x(int n)\n{\n if (n == 0) return 0;\n" + " else if (n == 1) return 1;\n" * 3_000 + "}\n",
+    ),
+    "brackets": ("typescript", "const x = " + "(" * 3_000 + "1" + ")" * 3_000 + ";\n"),
+    "indents": ("python", "def x():\n" + "".join(" " * (n + 1) + "if 1:\n" for n in range(200)) + " " * 201 + "pass\n"),
+}
+FUNCTIONS = {
+    "python": "def {}():\n    pass\n",
+    "javascript": "function {}() {{\n}}\n",
+    "c": "int {}(void)\n{{\n}}\n",
+    "typescript": "function {}(): void {{\n}}\n",
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_deep_part_hides_only_itself(name: str) -> None:
+    language, deep = DEEP[name]
+    text = FUNCTIONS[language].format("before") + deep + FUNCTIONS[language].format("after")
+    found = {symbol.name: symbol.span for symbol in parse_source(text, language).outline.symbols}
+    lines = text.count("\n")
+    height = FUNCTIONS[language].count("\n")
+    assert found["before"] == Span(0, height)
+    assert found["after"] == Span(lines - height, lines)
+
+
+def test_both_sides_of_a_conflict_have_names() -> None:
+    text = (
+        "fn a() -> u8 {\n    1\n}\n<<<<<<< HEAD\nfn ours() -> u8 {\n    2\n||||||| base\nfn base() -> u8 {{{\n=======\n"
+        "fn theirs(x: u8) -> u8 {\n    3\n>>>>>>> topic\n}\n\nfn b() -> u8 {\n    4\n}\n"
+    )
+    names = [symbol.name for symbol in parse_source(text, "rust").outline.symbols]
+    assert {"a", "ours", "theirs", "b"} <= set(names)
+    assert "base" not in names
+    heading = "Title\n=======\n\ntext\n"  # no conflict
+    assert [s.name for s in parse_source(heading, "markdown").outline.symbols] == ["Title"]
 
 
 def test_ordinary_nesting_is_parsed() -> None:

@@ -274,8 +274,41 @@ _BLOCK_WITH_COMMAS = re.compile(
 """HCL block in one line whose attributes are separated by commas, a common mistake that hides the definitions below."""
 
 
+_CONFLICT_MARKER = re.compile(rb"^(<|\||=|>)\1{6}(?: [^\n]*)?$", re.MULTILINE)
+"""Line of git in a file with conflicts."""
+
+
+def without_conflict_markers(code: bytes) -> bytes:
+    """Replace the markers of conflicts and the common ancestor, so that both sides are parsed."""
+    masked = bytearray(code)
+    spans: list[tuple[int, int]] = []  # of the conflict that is open
+    closers: list[tuple[int, bytes]] = []  # (position, braces that close what the first side has opened)
+    ancestor = -1
+    for match in _CONFLICT_MARKER.finditer(code):
+        sign = match[1]
+        if sign == b"<":
+            spans, closers, ancestor = [match.span()], [], -1
+        elif spans and sign == b"|":
+            ancestor = match.start()
+        elif spans and sign == b"=":
+            start = ancestor if ancestor >= 0 else match.start()
+            opened = code.count(b"{", spans[0][1], start) - code.count(b"}", spans[0][1], start)
+            spans.append((start, match.end()))
+            closers.append((match.start(), b"}" * min(opened, 7)))  # the second side opens these blocks again
+            ancestor = -1
+        elif spans:
+            for start, end in (*spans, match.span()):
+                masked[start:end] = code[start:end].translate(BLANK)
+            for start, braces in closers:
+                masked[start : start + len(braces)] = braces
+            spans, closers = [], []
+    return bytes(masked)
+
+
 def apply_mask(code: bytes, mask: Mask) -> tuple[bytes, Mapping[int, MacroName]]:
     """Return the parser input for a text, and the names of definitions that it does not show."""
+    if b"<<<<<<<" in code and b">>>>>>>" in code:
+        code = without_conflict_markers(code)
     if mask in ("c", "cpp"):
         return mask_preprocessor(code, mask == "c")
     if mask == "macros":

@@ -16,9 +16,9 @@ from promptls.index.syntax.doc_comments import file_documentation
 from promptls.index.syntax.tree_sitter.grammars import (
     GRAMMAR_SOURCES,
     GrammarSource,
-    is_pathological,
     unparsable_reason,
 )
+from promptls.index.syntax.tree_sitter.nesting import is_pathological, parse_shallow, without_deep_text
 from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import Mask, language_named
 from promptls.model import Outline
@@ -111,6 +111,7 @@ def parse_source(
     queries = compiled_queries(language, grammar_sources)
     if queries is None:
         return parse_as_text(text, language, f"no grammar for {language} is installed")
+    source.code = without_deep_text(source.code)
     from tree_sitter import Parser
 
     from promptls.index.syntax.outline import IncrementalCache, extract_outline
@@ -129,7 +130,10 @@ def parse_source(
     if tree is None:
         return parse_as_text(text, language, f"parsing took more than {limit_s:.2g} s")
     if is_pathological(tree.root_node):
-        return parse_as_text(text, language, "it is nested too deeply, or mostly not understood")
+        shallow = parse_shallow(source.code, tree, lambda code: _parse_tree(parser, code, None, deadline))
+        if shallow is None:
+            return parse_as_text(text, language, "it is nested too deeply, or mostly not understood")
+        source.code, tree = shallow
     embedded = [
         captures for part in definition.embedded for captures in _embedded_captures(text, source, part, deadline)
     ]

@@ -20,9 +20,9 @@ from promptls.index.syntax.tree_sitter.grammars import (
     GRAMMAR_SOURCES,
     GrammarSource,
     grammar_loader,
-    is_pathological,
     unparsable_reason,
 )
+from promptls.index.syntax.tree_sitter.nesting import is_pathological, without_deep_text
 from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import LANGUAGES
 from promptls.model import Span
@@ -76,6 +76,7 @@ def find_matches(
     source = SourceText(text, "" if definition.mask in ("c", "cpp") else definition.mask)
     if unparsable_reason(source.data):
         return []
+    source.code = without_deep_text(source.code)
     grammar, query, pattern_node, pattern_code = compiled
     root = _parse_root(grammar, source.code, timeout_s)
     if root is None or is_pathological(root):
