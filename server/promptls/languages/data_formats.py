@@ -25,7 +25,7 @@ def _parse_nix(text: str) -> Iterator[ParsedImport]:
 MARKDOWN = Language(
     name="markdown",
     aliases=("md",),
-    extensions=("md", "markdown", "mdx", "mkd"),
+    extensions=("md", "markdown", "mkd"),
     pack_grammar="markdown",
     query_files=("markdown",),
     block_comments=(("<!--", "-->"),),

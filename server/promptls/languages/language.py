@@ -30,6 +30,10 @@ Mask = Literal[
     "kotlin",
     "hcl",
     "dart",
+    "bird_tracks",
+    "chunks",
+    "modules",
+    "source_blocks",
 ]
 """Rewriting of the source before it is parsed; offsets and lines stay the same.
 
@@ -38,14 +42,16 @@ lines as well. "razor" keeps the blocks "@code" and "@functions" as members of a
 macros that declare enumerations, and blanks those alone on a line. "macros" blanks macro calls that hold items.
 "signatures" separates call signatures that lack a semicolon, which the TypeScript grammars cannot parse.
 "kotlin" blanks context parameters and ends the last member of a one-line block. "hcl" shortens one-line blocks with commas.
-"dart" turns extension types into classes. "c" and "cpp" hide preprocessor conditionals, and macros in declarations.
+"dart" turns extension types into classes. "bird_tracks" keeps the code of literate Haskell. Of an embedded language,
+"chunks" keeps the chunks of R Markdown and Quarto, "source_blocks" those of Org, and "modules" the statements of MDX. "c" and "cpp" hide preprocessor conditionals, and macros in declarations.
 """
 
-Scanner = Literal["", "sql", "lines", "template"]
+Scanner = Literal["", "sql", "lines", "template", "headings"]
 """Search for definitions in the text instead of in a syntax tree, see `promptls.extensions.scanners`.
 
 "sql" reads the statements of all SQL dialects. "lines" recognizes lines that begin definitions in most languages.
 "template" recognizes blocks between "{%" and "%}" and the like. A grammar is then optional, and yields references.
+"headings" recognizes the sections of documents.
 """
 
 Documentation = Literal["", "docstring", "attribute", "jsdoc", "phpdoc", "yard", "luals"]

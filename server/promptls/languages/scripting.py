@@ -55,6 +55,7 @@ R = Language(
     name="r",
     extensions=("r",),
     file_names=(".rprofile",),
+    family="r",
     shebangs=("rscript",),
     pack_grammar="r",
     query_files=("r",),

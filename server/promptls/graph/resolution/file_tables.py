@@ -117,14 +117,14 @@ class FileSymbols:
 
     @cached_property
     def visible(self) -> dict[str, list[int]]:
-        """Definitions by name that other files can see: at top level or in a top-level namespace."""
+        """Definitions by name that other files can see: at top level, in a top-level namespace or a section."""
         out: dict[str, list[int]] = {}
         visible_scopes = {-1}
         for i, symbol in enumerate(self.symbols):
             if symbol.parent in visible_scopes:
                 if symbol.name and not is_type_named_constructor(symbol):
                     out.setdefault(symbol.name, []).append(i)
-                if symbol.kind in SPACE_KINDS and symbol.kind != "impl":
+                if symbol.kind == "section" or (symbol.kind in SPACE_KINDS and symbol.kind != "impl"):
                     visible_scopes.add(i)
         return out
 

@@ -250,7 +250,7 @@ def _find_workspace_definitions(
 def _can_refer_to(symbol: Symbol, parent: Symbol | None, rules: Language, has_receiver: bool) -> bool:
     """Return true if a reference with or without a receiver can refer to a definition, by the rules of its language."""
     mixin_kinds = {"module"} if rules.mixins.are_modules else frozenset()
-    namespace_kinds = SPACE_KINDS - mixin_kinds if symbol.kind in CALLABLE_KINDS else SPACE_KINDS
+    namespace_kinds = (SPACE_KINDS - mixin_kinds if symbol.kind in CALLABLE_KINDS else SPACE_KINDS) | {"section"}
     is_member = symbol.qualified != symbol.name and (parent is None or parent.kind not in namespace_kinds)
     needs_owner = rules.owner_required == "members" or (symbol.kind in TYPE_KINDS and rules.owner_required == "types")
     if is_member and not has_receiver and needs_owner:

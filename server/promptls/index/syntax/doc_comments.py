@@ -176,10 +176,11 @@ def _offset_after_comments(lines: Sequence[str], top: int) -> int:
 
 def section_summary(lines: Sequence[str]) -> str:
     """Return the first paragraph of a section in prose, "" if the section begins with something else."""
-    if len(lines) > 1 and lines[1].strip() and not lines[1].strip(" -="):
+    first = next((n for n, line in enumerate(lines) if line.strip()), 0)
+    if len(set(underline := "".join(lines[first + 1 : first + 2]).strip())) == 1 and not underline.isalnum():
         return ""  # a heading
     doc = first_paragraph("\n".join(lines).encode("utf-8", "replace"))
-    return "" if doc.startswith(("```", "~~~", "#", "|", "<", "[![")) else doc
+    return "" if doc.startswith(("```", "~~~", "#", "|", "<", "[![", ".. ", "[source", "=", "\\")) else doc
 
 
 def _one_line(text: str) -> str:

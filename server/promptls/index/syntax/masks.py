@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from promptls.index.syntax.c_masks import BLANK, MacroName, mask_preprocessor
-from promptls.languages import Mask
+from promptls.languages import Mask, language_named
 
 _SCRIPT_START = re.compile(rb"<script\b([^>]{0,2000})>", re.IGNORECASE)
 _SCRIPT_END = re.compile(rb"</script\s*>", re.IGNORECASE)
@@ -305,10 +305,47 @@ def without_conflict_markers(code: bytes) -> bytes:
     return bytes(masked)
 
 
-def apply_mask(code: bytes, mask: Mask) -> tuple[bytes, Mapping[int, MacroName]]:
-    """Return the parser input for a text, and the names of definitions that it does not show."""
+_BLOCKS: dict[str, re.Pattern[bytes]] = {
+    "chunks": re.compile(
+        rb"^[ \t]*(?P<fence>`{3,}|~{3,})[ \t]*\{(?P<language>[A-Za-z][\w+-]*)[^\n]*\}[ \t]*\n(?P<code>.*?)^[ \t]*(?P=fence)",
+        re.DOTALL | re.MULTILINE,
+    ),
+    "source_blocks": re.compile(
+        rb"^[ \t]*#\+begin_src[ \t]+(?P<language>[A-Za-z][\w+-]*)[^\n]*\n(?P<code>.*?)^[ \t]*#\+end_src",
+        re.DOTALL | re.MULTILINE | re.IGNORECASE,
+    ),
+    "modules": re.compile(
+        rb"^(?P<language>)(?P<code>(?:import|export)\b[^\n]*\n(?:(?![#<])[^\n]*\S[^\n]*\n)*)", re.MULTILINE
+    ),
+    "bird_tracks": re.compile(
+        rb"^(?P<language>)(?:>(?P<code>[^\n]*)|\\begin\{code\}[^\n]*\n(?P<environment>.*?)^\\end\{code\})",
+        re.DOTALL | re.MULTILINE,
+    ),
+}
+"""Code in documents; an empty language is the only one."""
+
+
+def _blocks_only(code: bytes, mask: Mask, language: str) -> bytes:
+    """Blank everything outside of the code in a language."""
+    names = {language, *language_named(language).aliases}
+    masked = bytearray(code.translate(BLANK))
+    for match in _BLOCKS[mask].finditer(code):
+        if not match["language"] or match["language"].decode().lower() in names:
+            for group in match.re.groupindex.keys() & {"code", "environment"}:
+                start, end = match.span(group)
+                masked[start:end] = code[start:end]
+    return bytes(masked)
+
+
+def apply_mask(code: bytes, mask: Mask, language: str = "") -> tuple[bytes, Mapping[int, MacroName]]:
+    """Return the parser input for a text, and the names of definitions that it does not show.
+
+    `language` is the one whose blocks are kept in a document with code.
+    """
     if b"<<<<<<<" in code and b">>>>>>>" in code:
         code = without_conflict_markers(code)
+    if mask in _BLOCKS:
+        return _blocks_only(code, mask, language), _NO_NAMES
     if mask in ("c", "cpp"):
         return mask_preprocessor(code, mask == "c")
     if mask == "macros":

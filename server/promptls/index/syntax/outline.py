@@ -215,10 +215,12 @@ def _scan_definitions(source: SourceText, language: Language) -> list[SymbolDraf
     return scan(source, language) if scan is not None else []
 
 
-def scan_outline(source: SourceText, language: Language) -> ExtractedOutline:
-    """Extract the symbols that the scanner of a language finds in the text, without a grammar."""
+def scan_outline(source: SourceText, language: Language, embedded: Sequence[Captures] = ()) -> ExtractedOutline:
+    """Extract the symbols that the scanner of a language finds in the text, and those of embedded code."""
     captures = Captures()
-    captures.definitions = _scan_definitions(source, language)
+    for other in embedded:
+        captures.add(other, 0)
+    captures.definitions += _scan_definitions(source, language)
     return _outline_of(source, captures, language, None)
 
 
@@ -413,7 +415,8 @@ def _build_symbol(inputs: _SymbolInputs) -> Symbol:
     body = draft.body[0] if draft.body is not None else None
     body_start = body_start_line(source, draft.first_line, body, end, language)
     doc = draft.doc
-    if draft.kind == "section" and draft.body is None and language.name == "markdown":
+    is_document = language.pack_grammar == "markdown" or language.scanner == "headings"
+    if draft.kind == "section" and draft.body is None and is_document:
         body_start = min(source.line_at(draft.node[1] - 1) + 1, end)
         doc = doc_comments.section_summary(source.lines[body_start : min(end, body_start + _MAX_SECTION_SUMMARY_LINES)])
     doc_start = doc_comments.comment_start(source.lines, draft.first_line, language)

@@ -8,7 +8,7 @@ chunks of plain text, with a reason. Grammars are imported by the first `parse_s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from promptls.index.syntax.chunks import split_into_chunks
@@ -20,7 +20,7 @@ from promptls.index.syntax.tree_sitter.grammars import (
 )
 from promptls.index.syntax.tree_sitter.nesting import is_pathological, parse_shallow, without_deep_text
 from promptls.index.syntax.tree_sitter.source_text import SourceText
-from promptls.languages import Mask, language_named
+from promptls.languages import Language, Mask, language_named
 from promptls.model import Outline
 
 if TYPE_CHECKING:
@@ -100,23 +100,25 @@ def parse_source(
         incremental: Whether to cache results for a next version of the text.
     """
     definition = language_named(language)
-    if not definition.pack_grammar:
+    if not definition.pack_grammar and not definition.embedded:
         return parse_as_text(text, language)
     source = SourceText(text, definition.mask)
     problem = unparsable_reason(source.data)
     if problem:
         return parse_as_text(text, language, problem)
+    source.code = without_deep_text(source.code)
+    if not definition.pack_grammar:
+        deadline = time.thread_time() + timeout_s
+        return parse_as_text(text, language, embedded=_all_embedded_captures(text, source, definition, deadline))
+    from tree_sitter import Parser
+
+    from promptls.index.syntax.outline import IncrementalCache, extract_outline
+    from promptls.index.syntax.symbol_builder import node_at
     from promptls.index.syntax.tree_sitter.grammar_queries import compiled_queries
 
     queries = compiled_queries(language, grammar_sources)
     if queries is None:
         return parse_as_text(text, language, f"no grammar for {language} is installed")
-    source.code = without_deep_text(source.code)
-    from tree_sitter import Parser
-
-    from promptls.index.syntax.outline import IncrementalCache, extract_outline
-    from promptls.index.syntax.symbol_builder import node_at
-
     parser = Parser(queries.grammar)
     tree = None
     limit_s = min(timeout_s, _MIN_TIMEOUT_S + len(source.data) / _MIN_BYTES_PER_S)
@@ -134,9 +136,7 @@ def parse_source(
         if shallow is None:
             return parse_as_text(text, language, "it is nested too deeply, or mostly not understood")
         source.code, tree = shallow
-    embedded = [
-        captures for part in definition.embedded for captures in _embedded_captures(text, source, part, deadline)
-    ]
+    embedded = _all_embedded_captures(text, source, definition, deadline)
     extracted = extract_outline(source, tree, queries, definition, cache, embedded)
     chunked = split_into_chunks(
         source.lines, extracted.symbols, extracted.has_body, lambda symbol: node_at(tree, extracted.nodes[symbol])
@@ -160,6 +160,11 @@ def parse_source(
     return ParseResult(outline, chunked.texts, source.code, tree, grammar_sources, cache)
 
 
+def _all_embedded_captures(text: str, source: SourceText, language: Language, deadline: float) -> list[Captures]:
+    parts = language.embedded
+    return [captures for part in parts for captures in _embedded_captures(text, source, part, deadline)]
+
+
 def _embedded_captures(
     text: str, source: SourceText, embedded: tuple[Mask, str], deadline: float
 ) -> Iterator[Captures]:
@@ -170,7 +175,7 @@ def _embedded_captures(
 
     mask, name = embedded
     queries = compiled_queries(name)
-    masked = SourceText(text, mask)
+    masked = SourceText(text, mask, name)
     if queries is None or not masked.code.strip():
         return
     tree = _parse_tree(Parser(queries.grammar), masked.code, None, deadline)
@@ -178,7 +183,7 @@ def _embedded_captures(
         yield run_queries(source, tree, queries, language_named(name))
 
 
-def parse_as_text(text: str, language: str, problem: str = "") -> ParseResult:
+def parse_as_text(text: str, language: str, problem: str = "", embedded: Sequence[Captures] = ()) -> ParseResult:
     """Return the outline and chunks of a text without a grammar.
 
     The symbols are those that the scanner of the language finds. Without a scanner, the chunks are windows of lines.
@@ -187,16 +192,17 @@ def parse_as_text(text: str, language: str, problem: str = "") -> ParseResult:
         text: The content of the file.
         language: Name of its language.
         problem: Why the text is not parsed with a grammar.
+        embedded: Captures in code of other languages inside of the text.
     """
     source = SourceText(text)
     definition = language_named(language)
-    if not definition.scanner:
+    if not definition.scanner and not embedded:
         chunked = split_into_chunks(source.lines)
         outline = Outline(language=language, lines=len(source.lines), chunks=chunked.chunks, problem=problem)
         return ParseResult(outline, chunked.texts)
     from promptls.index.syntax.outline import scan_outline
 
-    scanned = scan_outline(source, definition)
+    scanned = scan_outline(source, definition, embedded)
     chunked = split_into_chunks(source.lines, scanned.symbols, scanned.has_body)
     first_definition = min((symbol.doc_start for symbol in scanned.symbols), default=len(source.lines))
     outline = Outline(

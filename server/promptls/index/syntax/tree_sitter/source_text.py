@@ -37,8 +37,8 @@ class SourceText:
     line_starts: list[int]
     """Offset of the first byte of each line, and the offset after the last byte."""
 
-    def __init__(self, text: str, mask: Mask = "") -> None:
-        """Normalize a text, and mask it for the parser."""
+    def __init__(self, text: str, mask: Mask = "", language: str = "") -> None:
+        """Normalize a text, and mask it for the parser; `language` is that of the code in a document."""
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         if text.startswith("\ufeff"):
@@ -50,7 +50,7 @@ class SourceText:
         if len(self.lines) > 1 and self.lines[-1] == "":
             self.lines.pop()
         self.code = self.data if text.isascii() else _ASTRAL.sub(_ASTRAL_REPLACEMENT, self.data)
-        self.code, self.macro_names = apply_mask(self.code, mask)
+        self.code, self.macro_names = apply_mask(self.code, mask, language)
         self._macro_positions = sorted(self.macro_names)
         lengths = accumulate(map(len, self.data.split(b"\n")), initial=0)
         self.line_starts = list(map(add, lengths, count()))
