@@ -41,7 +41,13 @@ ORG = Language(
 )
 
 LITERATE_HASKELL = replace(
-    HASKELL, name="literate_haskell", dialect_of="haskell", aliases=("lhs",), extensions=("lhs",), mask="bird_tracks"
+    HASKELL,
+    shebangs=(),
+    name="literate_haskell",
+    dialect_of="haskell",
+    aliases=("lhs",),
+    extensions=("lhs",),
+    mask="bird_tracks",
 )
 
 RESTRUCTURED_TEXT = Language(

@@ -64,7 +64,8 @@ def _underlined(data: bytes) -> Iterator[Heading]:
         title, marks = match["title"].rstrip(), match["marks"]
         if len(marks) < len(title.decode("utf-8", "replace")) or not re.search(rb"\w|[^\x00-\x7f]", title):
             continue  # a transition, or a line of a table
-        above = data[: match.start()].rstrip(b"\n").rpartition(b"\n")[2] if match.start() else b""
+        line_end = max(0, match.start() - 1)
+        above = data[data.rfind(b"\n", 0, line_end) + 1 : line_end]
         has_overline = len(above) >= len(title) and above == marks[:1] * len(above)
         level = levels.setdefault((marks[:1], has_overline), len(levels))
         yield level, match.start(), match.end(), match.start("title")

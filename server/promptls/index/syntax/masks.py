@@ -305,35 +305,38 @@ def without_conflict_markers(code: bytes) -> bytes:
     return bytes(masked)
 
 
-_BLOCKS: dict[str, re.Pattern[bytes]] = {
+_BLOCK_LINES: dict[str, re.Pattern[bytes]] = {
     "chunks": re.compile(
-        rb"^[ \t]*(?P<fence>`{3,}|~{3,})[ \t]*\{(?P<language>[A-Za-z][\w+-]*)[^\n]*\}[ \t]*\n(?P<code>.*?)^[ \t]*(?P=fence)",
-        re.DOTALL | re.MULTILINE,
+        rb"^[ \t]*(?:`{3,}|~{3,})[ \t]*(?:\{(?P<begin>[A-Za-z][\w+-]*)[^\n]*\}[ \t]*|(?P<end>))$", re.MULTILINE
     ),
     "source_blocks": re.compile(
-        rb"^[ \t]*#\+begin_src[ \t]+(?P<language>[A-Za-z][\w+-]*)[^\n]*\n(?P<code>.*?)^[ \t]*#\+end_src",
-        re.DOTALL | re.MULTILINE | re.IGNORECASE,
+        rb"^[ \t]*#\+(?:begin_src[ \t]+(?P<begin>[A-Za-z][\w+-]*)|(?P<end>end_src))[^\n]*$",
+        re.MULTILINE | re.IGNORECASE,
     ),
-    "modules": re.compile(
-        rb"^(?P<language>)(?P<code>(?:import|export)\b[^\n]*\n(?:(?![#<])[^\n]*\S[^\n]*\n)*)", re.MULTILINE
-    ),
+    "modules": re.compile(rb"^(?:(?P<code>(?:import|export)\b[^\n]*)|(?P<end>[ \t]*$|[#<][^\n]*))$", re.MULTILINE),
     "bird_tracks": re.compile(
-        rb"^(?P<language>)(?:>(?P<code>[^\n]*)|\\begin\{code\}[^\n]*\n(?P<environment>.*?)^\\end\{code\})",
-        re.DOTALL | re.MULTILINE,
+        rb"^(?:>(?P<code>[^\n]*)|\\begin\{code\}(?P<begin>)[^\n]*|(?P<end>\\end\{code\})[^\n]*)$", re.MULTILINE
     ),
 }
-"""Code in documents; an empty language is the only one."""
+"""Lines that begin and end code in a document; the group "code" of a line is code itself."""
 
 
 def _blocks_only(code: bytes, mask: Mask, language: str) -> bytes:
-    """Blank everything outside of the code in a language."""
+    """Blank everything outside of the code in a language; linear in the size of the text."""
     names = {language, *language_named(language).aliases}
     masked = bytearray(code.translate(BLANK))
-    for match in _BLOCKS[mask].finditer(code):
-        if not match["language"] or match["language"].decode().lower() in names:
-            for group in match.re.groupindex.keys() & {"code", "environment"}:
-                start, end = match.span(group)
-                masked[start:end] = code[start:end]
+    opened = -1
+    for match in _BLOCK_LINES[mask].finditer(code):
+        groups = match.groupdict()
+        if groups.get("code") is not None:
+            masked[match.start("code") : match.end("code")] = code[match.start("code") : match.end("code")]
+            opened = match.end() if mask == "modules" and opened < 0 else opened
+        elif groups.get("begin") is not None:
+            is_wanted = not groups["begin"] or groups["begin"].decode().lower() in names
+            opened = match.end() if is_wanted else -1
+        elif opened >= 0:
+            masked[opened : match.start()] = code[opened : match.start()]
+            opened = -1
     return bytes(masked)
 
 
@@ -344,7 +347,7 @@ def apply_mask(code: bytes, mask: Mask, language: str = "") -> tuple[bytes, Mapp
     """
     if b"<<<<<<<" in code and b">>>>>>>" in code:
         code = without_conflict_markers(code)
-    if mask in _BLOCKS:
+    if mask in _BLOCK_LINES:
         return _blocks_only(code, mask, language), _NO_NAMES
     if mask in ("c", "cpp"):
         return mask_preprocessor(code, mask == "c")
