@@ -253,3 +253,30 @@ def test_workspace_is_not_modified(run, shop: Path) -> None:  # type: ignore[no-
     before = sorted(p.relative_to(shop) for p in shop.rglob("*") if ".git/" not in p.as_posix())
     run("prompt", "discount", cwd=shop)
     assert sorted(p.relative_to(shop) for p in shop.rglob("*") if ".git/" not in p.as_posix()) == before
+
+
+HOSTILE_NAME = "a\x1b]0;title\x07\x1b[31m<img src=x>"
+HOSTILE_MODULE = '''def open_door():
+    """![x](https://evil.example/x.png) <img src=x> and `![code](y) <b>`, ` ![z](u) `` <i>."""
+    return 1
+'''
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names that only POSIX has")
+@pytest.mark.parametrize(
+    "command",
+    ["search open_door", "prompt open_door", "list open_door", "explain open_door", "graph open_door", "status"],
+)
+def test_text_of_the_workspace_is_text_on_a_terminal_and_in_markdown(  # type: ignore[no-untyped-def]
+    run, tmp_path: Path, command: str
+) -> None:
+    root = tmp_path / "w"
+    (root / HOSTILE_NAME).mkdir(parents=True)
+    (root / HOSTILE_NAME / "m.py").write_text(HOSTILE_MODULE)
+    done = run(*command.split(), cwd=root)
+    assert done.returncode == 0
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", done.stdout + done.stderr)
+    if command.startswith(("explain", "graph")):
+        without_code = done.stdout.replace("`![code](y) <b>`", "")
+        assert not re.search(r"(?<!\\)<[a-z]|!\[", without_code)
+        assert "`![code](y) <b>`" in done.stdout

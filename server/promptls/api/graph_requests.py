@@ -10,7 +10,7 @@ from promptls.api.search import render_team_hits, start_team_search
 from promptls.engine import Engine
 from promptls.graph import traversal
 from promptls.graph.graph import GraphView
-from promptls.graph.graph_markdown import render_graph
+from promptls.graph.graph_markdown import as_text, render_graph
 from promptls.graph.nodes import Edge, GraphResult, Node
 from promptls.index import to_uri
 from promptls.model import CancelToken
@@ -68,7 +68,7 @@ def _encode_graph(view: GraphView, result: GraphResult) -> Json:
         ],
         "nodes": [encode_node(node) for node in result.nodes],
         "edges": [_encode_edge(view, edge) for edge in result.edges],
-        "markdown": render_graph(result),
+        "markdown": "\n".join(map(as_text, render_graph(result).split("\n"))),
     }
     if result.paths:
         encoded["paths"] = [[view.id(node) for node in path] for path in result.paths]

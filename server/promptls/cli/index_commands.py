@@ -11,7 +11,7 @@ from promptls.cli.command_workspace import (
     wait_for_index,
     workspace_paths,
 )
-from promptls.cli.output import FAILURE, SUCCESS, print_error, print_json
+from promptls.cli.output import FAILURE, SUCCESS, print_error, print_json, print_text
 from promptls.util.text.display import plural
 
 
@@ -58,25 +58,29 @@ def _status(options: argparse.Namespace) -> int:
         print_json({"roots": results})
         return SUCCESS
     for r in results:
-        print(f"{r['path']}: {plural(r['files'], 'file')}, {r['upToDate']:,} up to date, {r['stale']:,} to be indexed")
-        print(f"  index: {r['bytes'] / 1e6:.1f} MB in {r['folder']}")
+        print_text(
+            f"{r['path']}: {plural(r['files'], 'file')}, {r['upToDate']:,} up to date, {r['stale']:,} to be indexed"
+        )
+        print_text(f"  index: {r['bytes'] / 1e6:.1f} MB in {r['folder']}")
     return SUCCESS
 
 
 def _print_roots(status: dict[str, Any]) -> None:
     for r in status["roots"]:
         files = f"{plural(r['files'], 'file')} ({r['skipped']:,} by name only)"
-        print(f"{r['name']}: {files}, {plural(r['symbols'], 'symbol')}, {plural(r['chunks'], 'chunk')}")
+        print_text(f"{r['name']}: {files}, {plural(r['symbols'], 'symbol')}, {plural(r['chunks'], 'chunk')}")
         for reason, count in r["skipReasons"].items():
-            print(f"  by name only: {count:,} {reason}")
+            print_text(f"  by name only: {count:,} {reason}")
         if links := r["linkedFolders"]:
-            print(f"  not followed, links to folders outside: {', '.join(links)}; open these folders as well")
+            print_text(f"  not followed, links to folders outside: {', '.join(links)}; open these folders as well")
         if count := r["undecodableNames"]:
-            print(f"  left out: {plural(count, 'file or folder', 'files and folders')} whose name is not valid UTF-8")
+            print_text(
+                f"  left out: {plural(count, 'file or folder', 'files and folders')} whose name is not valid UTF-8"
+            )
     models = f"model {status['embedder']['model']}"
     if status["reranker"]["model"]:
         models += f", reranking model {status['reranker']['model']}"
-    print(f"{status['disk']['bytes'] / 1e6:.1f} MB on disk, {models}")
+    print_text(f"{status['disk']['bytes'] / 1e6:.1f} MB on disk, {models}")
 
 
 # ---------------------------------------------------------------- doctor
@@ -97,7 +101,7 @@ def _doctor(options: argparse.Namespace) -> int:
         print_json({"findings": [{"ok": r.ok, "message": r.message, "fix": r.fix} for r in results]})
     else:
         for result in results:
-            print(f"{'ok ' if result.ok else 'BAD'}  {result.message}")
+            print_text(f"{'ok ' if result.ok else 'BAD'}  {result.message}")
             if not result.ok and result.fix:
-                print(f"     {result.fix}")
+                print_text(f"     {result.fix}")
     return SUCCESS if all(r.ok for r in results) else FAILURE

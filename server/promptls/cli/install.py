@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error
+from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error, print_text
 from promptls.util.packages import extra_command
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _install(options: argparse.Namespace) -> int:
     if options.list:
         for name in names:
             target = CLIENTS.get(name) or EDITORS[name]
-            print(f"{name:<12} {target.title:<12} {target.path(Path.home())}")
+            print_text(f"{name:<12} {target.title:<12} {target.path(Path.home())}")
         return SUCCESS
     if options.client not in names:
         problem = f"unknown client {options.client!r}" if options.client else "the name of a client is required"
@@ -62,7 +62,7 @@ def _install(options: argparse.Namespace) -> int:
         _apply([change for change in changes if change is not None], client.title, options)
         if install and not options.dry_run:
             tools = check_server(server_words(client, project))
-            print(f"The server starts and offers {', '.join(tools)}.")
+            print_text(f"The server starts and offers {', '.join(tools)}.")
         return SUCCESS
     except InstallError as error:
         print_error(_escaped(str(error)))
@@ -70,7 +70,7 @@ def _install(options: argparse.Namespace) -> int:
 
 
 def _show(text: str) -> None:
-    print(_escaped(text))
+    print_text(_escaped(text))
 
 
 def _escaped(text: str) -> str:
@@ -92,4 +92,4 @@ def _apply(changes: Sequence[Change | FolderChange], title: str, options: argpar
             backup = change.write()
             _show(f"Changed {change.path}." + (f" Backup: {backup}" if backup else ""))
     if not (options.uninstall or options.dry_run or all(change.is_empty for change in changes)):
-        print(f"Restart {title} to use it.")
+        print_text(f"Restart {title} to use it.")

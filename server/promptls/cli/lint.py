@@ -8,7 +8,7 @@ from typing import Any
 
 from promptls import __version__
 from promptls.cli.command_workspace import add_workspace_arguments, request
-from promptls.cli.output import FAILURE, SUCCESS, print_json
+from promptls.cli.output import FAILURE, SUCCESS, print_json, print_text
 from promptls.util.text.display import plural
 
 DESCRIPTION = """\
@@ -48,7 +48,7 @@ def _lint(options: argparse.Namespace) -> int:
         if options.json or options.sarif:
             print_json(_sarif(files) if options.sarif else result)
         else:
-            print("\n".join(_lines(files)), flush=True)
+            print_text("\n".join(_lines(files)))
     warnings = [one for file in files for one in file["findings"] if one["severity"] == "warning"]
     return FAILURE if warnings else SUCCESS
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import sys
 from contextlib import suppress
-from typing import Any
+from typing import Any, TextIO
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 SUCCESS, FAILURE, USAGE_ERROR = 0, 1, 2
 """Exit statuses; see `promptls.util.termination` for those after a signal."""
@@ -26,10 +29,15 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False), flush=True)
 
 
+def print_text(text: str, file: TextIO | None = None) -> None:
+    """Print a text for people: control characters, which names of files can contain, cannot reach the terminal."""
+    print(_CONTROL.sub(lambda found: f"⟦U+{ord(found.group()):04X}⟧", text), file=file, flush=True)
+
+
 def print_error(message: str) -> None:
     """Print a message for the user to stderr, if stderr can be written."""
     with suppress(OSError):
-        print(f"promptls: {message}", file=sys.stderr)
+        print_text(f"promptls: {message}", file=sys.stderr)
 
 
 def configure_streams() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from promptls.cli.command_workspace import add_workspace_arguments, request
-from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error, print_json
+from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error, print_json, print_text
 from promptls.util.text.display import plural
 
 
@@ -59,9 +59,9 @@ def _prompt(options: argparse.Namespace) -> int:
         else:
             messages = result.get("messages")
             print(json.dumps(messages, indent=2, ensure_ascii=False) if messages else result["prompt"], flush=True)
-            print("\n".join(_summary(result)), file=sys.stderr)
+            print_text("\n".join(_summary(result)), file=sys.stderr)
         if options.explain:
-            print("\n".join(_explanation(result)), file=sys.stderr)
+            print_text("\n".join(_explanation(result)), file=sys.stderr)
     return SUCCESS
 
 
@@ -120,7 +120,7 @@ def _recipes(options: argparse.Namespace) -> int:
             return SUCCESS
         for recipe in result["recipes"]:
             arguments = " ".join(f"{a['name']}{'' if a['required'] else '?'}" for a in recipe["arguments"])
-            print(f"{recipe['name']:<20} {recipe['description']}{f' ({arguments})' if arguments else ''}")
+            print_text(f"{recipe['name']:<20} {recipe['description']}{f' ({arguments})' if arguments else ''}")
         for warning in result["warnings"]:
             print_error(warning)
     return SUCCESS
@@ -175,11 +175,11 @@ def _print_report(result: dict[str, Any], invalid: list[dict[str, Any]], answer:
             problem = f"does not contain {', '.join(citation['missing'])}"
         else:
             problem = f"{citation['status']}: {citation.get('reason', '')}".rstrip(": ")
-        print(f"line {line}: {citation['text']}: {problem}")
-    print(f"{plural(len(result['citations']), 'citation')}, {len(invalid)} invalid")
-    print(f"{result['citedShare']:.0%} of the statements have a valid citation")
+        print_text(f"line {line}: {citation['text']}: {problem}")
+    print_text(f"{plural(len(result['citations']), 'citation')}, {len(invalid)} invalid")
+    print_text(f"{result['citedShare']:.0%} of the statements have a valid citation")
     if result["unused"]:
-        print(f"not cited: {', '.join(result['unused'])}")
+        print_text(f"not cited: {', '.join(result['unused'])}")
 
 
 def _read(name: str) -> str:
@@ -241,7 +241,7 @@ def _memory(options: argparse.Namespace) -> int:
             print_json(result)
             return SUCCESS
         for entry in result["entries"]:
-            print(f"{entry['id']}  {entry['scope']:<9} [{entry['category']}] {entry['title']}: {entry['content']}")
+            print_text(f"{entry['id']}  {entry['scope']:<9} [{entry['category']}] {entry['title']}: {entry['content']}")
         for warning in result["warnings"]:
             print_error(warning)
     return SUCCESS

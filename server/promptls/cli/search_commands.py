@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from promptls.cli.command_workspace import add_workspace_arguments, request
-from promptls.cli.output import FAILURE, SUCCESS, print_error, print_json
+from promptls.cli.output import FAILURE, SUCCESS, print_error, print_json, print_text
 
 
 def add_parsers(commands: Any) -> None:
@@ -63,12 +63,12 @@ def _search(options: argparse.Namespace) -> int:
             return SUCCESS
         for hit in result["hits"]:
             place = f"{hit['path']}:{hit['range']['start']['line'] + 1}-{hit['range']['end']['line']}"
-            print(f"{hit['score']:.3f}  {place}  {hit['kind']} {hit.get('symbol', '')}".rstrip())
+            print_text(f"{hit['score']:.3f}  {place}  {hit['kind']} {hit.get('symbol', '')}".rstrip())
         team = result.get("team", {"hits": [], "message": ""})
         for hit in team["hits"]:
             from promptls.api.search import team_place
 
-            print(f"{hit['score']:.3f}  {team_place(hit)}  {hit['kind']} {hit['symbol']}".rstrip())
+            print_text(f"{hit['score']:.3f}  {team_place(hit)}  {hit['kind']} {hit['symbol']}".rstrip())
         if team["message"]:
             print_error(team["message"])
     return SUCCESS
@@ -84,14 +84,14 @@ def _list(options: argparse.Namespace) -> int:
         "budget": _budget(options),
     }
     with request(options, "promptls/list", params) as result:
-        print_json(result) if options.json else print(result["text"])
+        print_json(result) if options.json else print_text(result["text"])
     return SUCCESS
 
 
 def _read(options: argparse.Namespace) -> int:
     params = {"places": options.place, "budget": _budget(options)}
     with request(options, "promptls/read", params) as result:
-        print_json(result) if options.json else print(result["text"])
+        print_json(result) if options.json else print_text(result["text"])
     return SUCCESS if result["regions"] else FAILURE
 
 
@@ -103,11 +103,11 @@ def _graph(options: argparse.Namespace) -> int:
     arguments = {"query": options.query, "symbol": options.symbol, "from": options.from_, "to": options.to}
     params = {"limit": options.limit, **{k: v for k, v in arguments.items() if v is not None}}
     with request(options, "promptls/graph", params) as result:
-        print_json(result) if options.json else print(result["markdown"])
+        print_json(result) if options.json else print_text(result["markdown"])
     return SUCCESS
 
 
 def _explain(options: argparse.Namespace) -> int:
     with request(options, "promptls/explain", {"symbol": options.symbol}) as result:
-        print_json(result) if options.json else print(result["markdown"])
+        print_json(result) if options.json else print_text(result["markdown"])
     return SUCCESS if result["found"] else FAILURE

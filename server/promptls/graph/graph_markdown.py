@@ -20,6 +20,22 @@ def escape_control(text: str) -> str:
     return _BREAKS.sub(lambda found: f"⟦U+{ord(found.group()):04X}⟧", text)
 
 
+_ACTIVE = re.compile(r"(?P<code>(?<!`)(?P<ticks>`+)(?!`)[^\n]*?(?<!`)(?P=ticks)(?!`))|!\[|<(?=[A-Za-z/!?])")
+"""Code spans, which are kept, and the beginning of images and of HTML."""
+
+
+def as_text(text: str) -> str:
+    """Escape control characters, images and HTML in a line of Markdown with text of the workspace."""
+    return _ACTIVE.sub(lambda found: found["code"] or ("!\\[" if found[0] == "![" else "\\<"), escape_control(text))
+
+
+def code_span(text: str) -> str:
+    """Return a text as code in Markdown, with more backticks around it than in it."""
+    ticks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    space = " " if len(ticks) > 1 else ""
+    return f"{ticks}{space}{escape_control(text)}{space}{ticks}"
+
+
 def render_graph(result: GraphResult) -> str:
     """Render a result, "" if it is empty."""
     sections = [render_header(result.project)]

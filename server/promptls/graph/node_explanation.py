@@ -129,7 +129,7 @@ def render_explanation(view: GraphView, explanation: Explanation) -> str:
     ]
     lines += [f"- {word}: {text}" for word, text in properties if text]
     if explanation.signature:
-        lines += ["", f"Signature: `{explanation.signature}`"]
+        lines += ["", f"Signature: {graph_markdown.code_span(explanation.signature)}"]
     summary = explanation.doc or node.summary
     if summary:
         lines += ["", summary]
@@ -153,8 +153,13 @@ def render_explanation(view: GraphView, explanation: Explanation) -> str:
     ):
         lines += _render_related(title, related)
     if explanation.others:
-        lines += ["", "Others of that name: " + ", ".join(f"`{other.id}`" for other in explanation.others) + "."]
-    return "\n".join(map(graph_markdown.escape_control, lines))
+        lines += [
+            "",
+            "Others of that name: "
+            + ", ".join(graph_markdown.code_span(other.id) for other in explanation.others)
+            + ".",
+        ]
+    return "\n".join(map(graph_markdown.as_text, lines))
 
 
 def _render_related(title: str, related: tuple[RelatedNode, ...]) -> list[str]:

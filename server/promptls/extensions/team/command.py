@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error, print_json
+from promptls.cli.output import FAILURE, SUCCESS, UsageError, print_error, print_json, print_text
 from promptls.util.packages import extra_command
 from promptls.util.text.display import plural
 
@@ -107,12 +107,12 @@ def _status(options: argparse.Namespace) -> int:
         return SUCCESS
     chunks = sum(state.chunks for state in states)
     model = identity.model if identity is not None else "unknown"
-    print(f"{storage.uri}: version {version}, {plural(len(states), 'repository', 'repositories')}")
-    print(f"  {plural(chunks, 'chunk')}, {size / 1e6:,.1f} MB, model {model}")
-    print(f"  rows without index: {', '.join(f'{n} {c:,}' for n, c in unindexed.items()) or 'none'}")
+    print_text(f"{storage.uri}: version {version}, {plural(len(states), 'repository', 'repositories')}")
+    print_text(f"  {plural(chunks, 'chunk')}, {size / 1e6:,.1f} MB, model {model}")
+    print_text(f"  rows without index: {', '.join(f'{n} {c:,}' for n, c in unindexed.items()) or 'none'}")
     for one in states:
         age = f"indexed {_days(one.indexed_at)}, commit of {_days(one.committed_at)}"
-        print(f"  {one.name}@{one.commit[:10]}: {plural(one.files, 'file')}, {age}")
+        print_text(f"  {one.name}@{one.commit[:10]}: {plural(one.files, 'file')}, {age}")
     return SUCCESS
 
 
@@ -158,14 +158,14 @@ def _progress(name: str) -> Iterator[Callable[[int, int, str], None]]:
 def _print_report(report: Report) -> None:
     states = report.repositories
     for state in states[:MAX_LISTED]:
-        print(f"{state.name}@{state.commit[:10]}: {plural(state.files, 'file')}, {plural(state.chunks, 'chunk')}")
+        print_text(f"{state.name}@{state.commit[:10]}: {plural(state.files, 'file')}, {plural(state.chunks, 'chunk')}")
     if len(states) > MAX_LISTED:
-        print(f"and {len(states) - MAX_LISTED} more")
+        print_text(f"and {len(states) - MAX_LISTED} more")
     for name in report.removed:
-        print(f"{name}: removed")
+        print_text(f"{name}: removed")
     done = f"{len(states):,} indexed, {report.unchanged:,} unchanged, {len(report.removed):,} removed"
-    print(f"{done}; {plural(report.embedded, 'chunk')} embedded in {report.seconds:.1f} s")
-    print(f"version {report.version}, {report.freed_bytes / 1e6:,.1f} MB of old versions removed")
+    print_text(f"{done}; {plural(report.embedded, 'chunk')} embedded in {report.seconds:.1f} s")
+    print_text(f"version {report.version}, {report.freed_bytes / 1e6:,.1f} MB of old versions removed")
 
 
 def _days(timestamp: float) -> str:
