@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -357,16 +358,27 @@ def log_file() -> Path:
 _IGNORE_ALL = "# Created by promptls.\n*\n"
 
 
+@cache
+def user_umask() -> int:
+    """Make the files that this process creates private; return the umask before, for files of a workspace."""
+    return os.umask(0o077)
+
+
 def make_own_folder(folder: Path) -> None:
     """Create a folder of promptls, with a `.gitignore` that keeps its files out of indexes and repositories.
 
-    A folder of another name that already has other files gets no `.gitignore`: they may belong to the user.
+    Only the user can read it: an index contains what was in the files. A folder of another name that already has other
+    files stays as it is, because they may belong to the user.
 
     Raises:
         OSError: The folder cannot be created.
     """
+    user_umask()
     folder.mkdir(parents=True, exist_ok=True)
     ignore_file = folder / ".gitignore"
-    if not ignore_file.exists() and ("promptls" in folder.parts[-2:] or not any(folder.iterdir())):
-        with suppress(OSError):  # the folder may be read-only
-            ignore_file.write_text(_IGNORE_ALL, encoding="utf-8")
+    is_marked = ignore_file.is_file() and ignore_file.read_bytes() == _IGNORE_ALL.encode()
+    if is_marked or "promptls" in folder.parts[-2:] or not any(folder.iterdir()):
+        with suppress(OSError):  # the folder may be read-only, or belong to another user
+            folder.chmod(0o700)
+            if not ignore_file.exists():
+                ignore_file.write_text(_IGNORE_ALL, encoding="utf-8")

@@ -6,6 +6,8 @@ import os
 import socket
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 
 from promptls.index.files.git_ignore import git_head
 from promptls.index.files.read import FileLimits
-from promptls.index.files.walk import WalkNotes, explain_path, ignored_paths, walk_files
+from promptls.index.files.walk import MAX_EMPTY_LEVELS, WalkNotes, explain_path, ignored_paths, record_stats, walk_files
 from promptls.model import Cancelled, CancelToken
 from trees import alone, git, plant
 
@@ -524,8 +526,9 @@ def test_hostile_rules_are_matched_without_backtracking(tmp_path: Path) -> None:
     assert len(listed(root)) == 1 + len(names)
 
 
-def test_many_paths_start_few_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = repo(tmp_path / "r", ".gitignore = *.o")
+@pytest.fixture
+def count_git_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """Return a function that returns the number of git processes since the start of the test."""
     log = tmp_path / "log"
     real = subprocess.run(["git", "--exec-path"], capture_output=True, check=True, text=True).stdout.strip()
     if os.name != "posix" or not Path(real, "git").exists():
@@ -534,9 +537,23 @@ def test_many_paths_start_few_processes(tmp_path: Path, monkeypatch: pytest.Monk
     counter.write_text(f"#!/bin/sh\necho x >> '{log}'\nexec '{real}/git' \"$@\"\n")
     counter.chmod(0o755)
     monkeypatch.setenv("PATH", f"{counter.parent}{os.pathsep}{os.environ['PATH']}")
+    return lambda: len(log.read_text().split())
+
+
+def test_many_paths_start_few_processes(tmp_path: Path, count_git_calls: Callable[[], int]) -> None:
+    root = repo(tmp_path / "r", ".gitignore = *.o")
+    before = count_git_calls()
     paths = [f"{root}/d{i % 50}/f{i}.{'o' if i % 2 else 'c'}" for i in range(5000)]
     assert ignored_paths(root, paths) == {path for path in paths if path.endswith(".o")}
-    assert len(log.read_text().split()) <= 3
+    assert count_git_calls() - before <= 3
+
+
+def test_nested_empty_folders_start_few_processes(tmp_path: Path, count_git_calls: Callable[[], int]) -> None:
+    root = repo(tmp_path / "r", "a.py\n" + "e/" * 200)
+    files = list(walk_files(root, LIMITS))
+    walked = count_git_calls()
+    record_stats(root, files, LIMITS, time.time_ns())
+    assert count_git_calls() - walked <= 3 * MAX_EMPTY_LEVELS
 
 
 @posix

@@ -6,6 +6,8 @@ import asyncio
 import logging
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
     from promptls.attach.listener import Session
 
 log = logging.getLogger(__name__)
+
+EXIT_TIMEOUT_S = 1.5
+"""Seconds after which the process ends, whatever runs."""
 
 LIFECYCLE_AND_SYNC: dict[str, Callable[..., Any]] = {
     lsp.INITIALIZE: lifecycle.initialize,
@@ -102,6 +107,8 @@ def serve_stdio(sessions: Mapping[str, Session] = {}) -> int:
         except (BrokenPipeError, SystemExit):
             pass  # the notification `exit`, or a client that is gone
         finally:
+            status = 0 if server.protocol._shutdown and not server.framing_problem else 1
+            threading.Thread(target=_exit_at_the_latest, args=(status,), daemon=True).start()
             server.shutdown()  # type: ignore[no-untyped-call]
             server.stop()
     if server.framing_problem:
@@ -111,6 +118,14 @@ def serve_stdio(sessions: Mapping[str, Session] = {}) -> int:
     else:
         return 0
     return 1
+
+
+def _exit_at_the_latest(status: int) -> None:
+    """End the process if its threads do not end in time; whatever is being written is consistent without them."""
+    time.sleep(EXIT_TIMEOUT_S)
+    log.warning("not all work ended within %.1f s", EXIT_TIMEOUT_S)
+    logging.shutdown()
+    os._exit(status)
 
 
 def _report(problem: str) -> None:

@@ -406,6 +406,8 @@ CLOCK_SLACK_NS = 50_000_000
 """Nanoseconds before a walk within which an mtime is not trusted, because file system clocks are coarse."""
 MAX_EMPTY_FOLDERS = 1_000
 """Maximum number of folders without files that are checked; the next walk covers the others."""
+MAX_EMPTY_LEVELS = 8
+"""Maximum depth of folders without files that are checked; each level starts git."""
 RULE_FILES = (".gitignore", ".promptlsignore", ".hgignore", ".git/info/exclude")
 """Ignore files, relative to the folder that contains them; files of other tools are recorded if they are listed."""
 
@@ -433,7 +435,7 @@ def record_stats(root: str, files: Sequence[FileInfo], limits: FileLimits, began
     mtimes: dict[str, int] = {}
     pending = sorted(folders)
     empty = 0
-    while pending:
+    for _ in range(MAX_EMPTY_LEVELS):
         subfolders: list[str] = []
         for folder in pending:
             mtimes[folder] = _folder_mtime(folder, began_ns - CLOCK_SLACK_NS)
