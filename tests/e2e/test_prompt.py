@@ -180,6 +180,14 @@ def test_selected_lines_come_with_their_function(client: Client, root: Path, mes
     assert "def total(self" in result["prompt"]
 
 
+def test_number_of_mentions_is_limited(client: Client) -> None:
+    result = client.build(" ".join(f"@none{n}.py" for n in range(600)), budget={"tokens": 20_000})
+    assert len(result["mentions"]) == 500
+    assert "Only the first 500 mentions of the message are read; the others are text." in result["warnings"]
+    with pytest.raises(ResponseError, match="more than the budget"):
+        client.build("@a " * 300_000)
+
+
 def test_small_talk_retrieves_nothing(client: Client) -> None:
     result = client.build("thank you!")
     assert result["items"] == []

@@ -98,6 +98,7 @@ def argument_parser() -> argparse.ArgumentParser:
 def _configure_logging(verbose: bool) -> None:
     from promptls.settings import log_file, make_own_folder
 
+    logging.raiseExceptions = False  # a log that cannot be written is not worth a traceback on stderr
     handlers: list[logging.Handler] = []
     try:
         make_own_folder(log_file().parent)

@@ -64,7 +64,7 @@ from promptls.model import Mention, Root
 MAX_DISK_CHECKS = 4
 """Maximum number of paths per token that are checked on disk, for files that are not indexed."""
 
-MAX_TOKENS = 1_000
+MAX_TOKENS = 250
 """Maximum number of tokens of a message that are compared with the index; more of them are data, not prose."""
 
 MAX_SYMBOL_LOOKUPS = 40

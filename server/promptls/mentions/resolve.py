@@ -39,6 +39,7 @@ from promptls.mentions.syntax.grammar import (
     parse_syntax,
     strip_mentions,
 )
+from promptls.mentions.syntax.lexer import MAX_MENTIONS
 from promptls.model import Cancelled, FileText, Item, Mention, MentionOutcome, Span
 from promptls.util.cancellation import check_each
 
@@ -101,6 +102,12 @@ def locate_message(syntax: MessageSyntax, context: ResolveContext, kinds: KindRe
 def parse_message(message: str, context: ResolveContext, kinds: KindRegistry | None = None) -> ParsedMessage:
     """Parse a message with the names of the workspace."""
     return locate_message(message_syntax(message, kinds), context, kinds)
+
+
+def many_mentions_warning(message: ParsedMessage) -> list[str]:
+    """Return a warning if a message has as many mentions as are read."""
+    is_full = len(message.mentions) >= MAX_MENTIONS
+    return [f"Only the first {MAX_MENTIONS} mentions of the message are read; the others are text."] if is_full else []
 
 
 def resolve_mentions(

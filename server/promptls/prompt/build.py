@@ -20,7 +20,14 @@ from msgspec.structs import replace
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.lookalikes import text_warnings
 from promptls.mentions.registry import registry
-from promptls.mentions.resolve import ParsedMessage, Resolution, collect_items, parse_message, resolve_message
+from promptls.mentions.resolve import (
+    ParsedMessage,
+    Resolution,
+    collect_items,
+    many_mentions_warning,
+    parse_message,
+    resolve_message,
+)
 from promptls.model import Item, MentionOutcome, Span
 from promptls.prompt.assemble import AssembledPrompt, BudgetTooSmall, assemble, frame_tokens
 from promptls.prompt.context import explicit, implicit, team_context
@@ -245,6 +252,7 @@ def build(
             *(problem.message for problem in registry().problems),
             *log_warnings,
             *message_warnings(message),
+            *many_mentions_warning(parsed),
             *text_warnings(resolution.texts),
             *active_warnings,
             *recipe_warnings,

@@ -395,20 +395,27 @@ _SIGN = re.compile(f"[{SIGNS}]")
 _START = re.compile(rf"{_SIGN.pattern}|(?<![\w#{SIGNS}/])(?:{'|'.join(TOOL_PREFIXES)})")
 
 
+MAX_MENTIONS, MAX_CANDIDATES = 500, 5_000
+"""Maximum number of mentions that are read in a message, and of signs that may start one."""
+
+
 def scan_mentions(text: str, code: CodeRanges, mention_at: Callable[[int], Mention | None]) -> Iterator[Mention]:
     """Yield the mentions of a text from left to right.
 
     `mention_at` returns the mention whose sign is at an offset, None if it is text.  The characters behind a mention
-    are scanned again.
+    are scanned again.  Only the first `MAX_MENTIONS` are read: what follows is a pasted text.
     """
     start = _START.search(text)
     end = 0  # of the last mention
-    while start is not None:
+    candidates = mentions = 0
+    while start is not None and mentions < MAX_MENTIONS and candidates < MAX_CANDIDATES:
         check_cancelled()
         at = start.end()
         if starts_mention(text, start.start(), end) and not code.contains(start.start()):
+            candidates += 1
             mention = mention_at(start.start())
             if mention is not None:
+                mentions += 1
                 yield mention
                 at = end = mention.end
         start = _START.search(text, at)
