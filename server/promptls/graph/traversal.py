@@ -27,6 +27,7 @@ from promptls.knowledge.project.file_kind import CORE, LAYER_DESCRIPTIONS, LAYER
 from promptls.languages import implementation_paths
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, SYMBOL_KINDS, TYPE_KINDS
 from promptls.model import CALL, CancelToken
+from promptls.util.text.unicode_forms import nfc
 
 MAX_VISITED = 4_000
 """Maximum number of visited nodes; bounds the time."""
@@ -418,7 +419,7 @@ class TargetMatches(Struct, frozen=True):
 
 def resolve_target(view: GraphView, target: str) -> TargetMatches:
     """Return the nodes that match a target."""
-    target = target.strip().lstrip("@#").removesuffix("()")
+    target = nfc(target.strip().lstrip("@#").removesuffix("()"))
     if not target:
         return TargetMatches(problem="The target is blank; give a path, a name, or both as path:name.")
     head, _, rest = target.partition(":")

@@ -21,6 +21,7 @@ from promptls.languages import LANGUAGES, Language
 from promptls.languages.declarations import Declarations
 from promptls.languages.names import reference_name
 from promptls.model import IMPLEMENT, PROSE, USE
+from promptls.util.text.unicode_forms import nfc
 
 MAX_REFERENCES = 50_000
 """References per file; more are ignored."""
@@ -169,7 +170,7 @@ def _reference_reader(data: bytes, language: Language) -> Callable[[int, int], t
         text = data[start:end]
         cached = parsed.get(text)
         if cached is None:
-            name = reference_name(text.decode("utf-8", "replace"))
+            name = reference_name(nfc(text.decode("utf-8", "replace")))
             cached = parsed[text] = ("" if name == "_" else name, _qualifier(text))
         name, receiver = cached
         if receiver == "SUPER":  # Perl's "$self->SUPER::new"

@@ -19,6 +19,7 @@ from promptls.mentions.path_lookup import access_denied_reason, files_below, fin
 from promptls.mentions.syntax.grammar import LAST_LINE, full_argument
 from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Root, Span
 from promptls.util.text.display import plural
+from promptls.util.text.unicode_forms import spellings_of
 
 MAX_WHOLE_FILES = 12
 """Number of files up to which each file is an item of its own."""
@@ -65,7 +66,8 @@ def resolve_glob(mention: Mention, context: ResolveContext) -> MentionOutcome:
 def match_glob(snapshot: Snapshot, pattern: str, roots: Sequence[Root]) -> list[str]:
     """Return the files of roots that match a pattern, sorted by path within each root."""
     paths: list[str] = []
-    globs = [glob if glob.startswith("/") or "/" not in glob else "/" + glob for glob in expand_braces(pattern)]
+    expanded = [spelling for glob in expand_braces(pattern) for spelling in spellings_of(glob)]
+    globs = [glob if glob.startswith("/") or "/" not in glob else "/" + glob for glob in expanded]
     for root in roots:
         names = [path[len(root.path) + 1 :] for path in snapshot.files if path.startswith(root.path + "/")]
         paths += [f"{root.path}/{name}" for name in sorted(match_globs(names, globs))]

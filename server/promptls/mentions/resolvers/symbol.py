@@ -38,6 +38,7 @@ from promptls.mentions.syntax.grammar import format_mention, is_line_range
 from promptls.mentions.syntax.lexer import group_end
 from promptls.model import Item, Mention, MentionOutcome, Origin, Problem, Symbol
 from promptls.util.text.display import plural
+from promptls.util.text.unicode_forms import nfc
 
 _SEPARATOR = re.compile(r"::|\.|#")
 
@@ -77,6 +78,7 @@ def matching_definitions(
     mention: Mention, context: ResolveContext
 ) -> tuple[list[Definition] | MentionOutcome, Spelling]:
     """Return all definitions that match the mention, or the outcome if there are none, and the spelling that matched."""
+    mention = replace(mention, target=nfc(mention.target))
     spelling = Spelling(mention.target)
     scope = _scope(mention, context)
     if isinstance(scope, MentionOutcome):

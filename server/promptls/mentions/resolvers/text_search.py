@@ -17,6 +17,7 @@ from promptls.retrieval.query import parse_query
 from promptls.retrieval.retrieve import retrieve
 from promptls.util.text.display import plural
 from promptls.util.text.regex import Regex, RegexError
+from promptls.util.text.unicode_forms import spellings_of
 
 MAX_REGIONS = 12
 """Maximum number of regions of one semantic search; they compete for the budget of explicit items."""
@@ -70,10 +71,13 @@ def resolve_codebase(mention: Mention, context: ResolveContext) -> MentionOutcom
 
 def resolve_text(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve "@text:…" to the lines that contain the text (smart case)."""
-    needle, ignore_case = mention.target, mention.target.islower()
-    return _search_lines(
-        mention, context, lambda text, _: (lines_with(needle, text.lower() if ignore_case else text), True)
-    )
+    needles, ignore_case = spellings_of(mention.target), mention.target.islower()
+
+    def match_lines(text: str, _: float) -> tuple[list[int], bool]:
+        text = text.lower() if ignore_case else text
+        return sorted({line for needle in needles for line in lines_with(needle, text)}), True
+
+    return _search_lines(mention, context, match_lines)
 
 
 def lines_with(needle: str, text: str) -> list[int]:
@@ -92,7 +96,9 @@ def lines_with(needle: str, text: str) -> list[int]:
 def resolve_regex(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve "@regex:…" to the lines that match the expression."""
     try:
-        match_lines = line_matcher(mention.target, context.token.check)
+        spellings = spellings_of(mention.target)
+        expression = mention.target if len(spellings) == 1 else "|".join(f"(?:{one})" for one in spellings)
+        match_lines = line_matcher(expression, context.token.check)
     except RegexError as error:
         return refused(mention, f"Invalid regular expression {_quote(mention.target)}: {error}.")
     return _search_lines(mention, context, match_lines)

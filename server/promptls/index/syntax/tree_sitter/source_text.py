@@ -15,6 +15,7 @@ from operator import add
 from promptls.index.syntax.c_masks import MacroName
 from promptls.index.syntax.masks import apply_mask
 from promptls.languages import Mask
+from promptls.util.text.unicode_forms import nfc
 
 _ASTRAL = re.compile(rb"[\xf0-\xf4][\x80-\xbf]{3}")
 _ASTRAL_REPLACEMENT = "ßß".encode()
@@ -68,5 +69,5 @@ class SourceText:
         return tuple([(position - start, self.macro_names[position]) for position in inside])
 
     def text(self, start: int, end: int) -> str:
-        """Return the text between two bytes."""
-        return self.data[start:end].decode("utf-8", "replace")
+        """Return the text between two bytes, in form NFC."""
+        return nfc(self.data[start:end].decode("utf-8", "replace"))
