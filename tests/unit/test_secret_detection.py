@@ -96,6 +96,9 @@ alibaba key|LTAI{a20}
 tencent key|AKID{a32}
 openshift token|sha256~{u43}
 contentful token|CFPAT-{u43}
+firecrawl key|fc-{h32}
+jina key|jina_{a44}
+e2b key|e2b_{h40}
 """.splitlines()
 
 
@@ -319,8 +322,26 @@ users.csv|name;password;role\\nbot;§;admin|RCSP
 a.ini|shop.credentials=bot/§|RCS
 a.yml|credentials:\\n  login: bot\\n  key: §|RCS
 a.conf|set authkey §|RCS
+chat.py|client = cohere.ClientV2("§")|K
+curl.md|https://shop.azurewebsites.net/api/run?code=§ now|A
+keys.py|os.environ["KAGGLE_KEY"] = "§"|K
+setup.sh|aws configure set aws_secret_access_key §|K
+setup.sh|aws configure set profile.shop.aws_session_token §|K
+Web.config|<machineKey validationKey="§" decryption="AES" />|H
+shop.toml|[jwt]\\nissuer = "shop"\\nsigning = "§"|KS
+wp-config.php|define( 'DB_PASSWORD', '§' );|RCSW
+wp-config.php|define('AUTH_KEY', '§');|KW
+state.json|{"type": "random_password", "name": "db", "instances": [{"attributes": {"length": 16, "result": "§"}}]}|RCS
+jwk.json|{"kty":"RSA","e":"AQAB","d":"§"}|A
+jwk.json|{"k":"§","kty":"oct","alg":"HS256"}|K
+curl.md|curl -H "Cookie: connect.sid=§" http://shop|E
+notes.md|Log in with password `§`.|RCS
+notes.md|Pre-shared key: §|RCS
+notes.md|The pre-shared key is "§".|RCS
 """.splitlines()
-VALUES = {"R": RANDOM, "C": CHOSEN, "S": STRONG, "P": PHRASE, "K": KEY}
+VALUES = {"R": RANDOM, "C": CHOSEN, "S": STRONG, "P": PHRASE, "K": KEY, "W": f"blue {STRONG} tree"} | {
+    kind: generated(template) for kind, template in (("A", "{a54}"), ("H", "{h64}"), ("E", "s%3A{a32}.{a43}"))
+}
 
 
 def _fields(line: str) -> tuple[str, str, str]:
@@ -373,6 +394,15 @@ password: xxxxxxxx
 password: "********"
 password: vault:secret/data/db2#password
 password: !Ref DBPassword2
+Log in with password `your-password-1`.
+The pre-shared key is stored in the vault.
+Pre-shared key: see the wiki page
+connect.sid=
+define('DB_PASSWORD', 'put your password here');
+define('DB_PASSWORD', getenv('DB_PASSWORD'));
+{"kty":"RSA","n":"0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc","e":"AQAB"}
+https://shop.example/callback?code=abc123
+<machineKey validationKey="AutoGenerate,IsolateApps" />
 api_key: ssm:/prod/app/key2
 api_key: projects/p1/secrets/key2/versions/3
 token: op://vault1/item2/field3

@@ -67,7 +67,7 @@ def find_credentials(source: Source) -> Iterator[Secret]:
             value = text[start:end]
             if (
                 not text.endswith(_ADDRESSES, max(0, start - 8), start)
-                and _is_given(value, place.in_tests)
+                and _is_given(value.replace(" ", "") if rule.blanks else value, place.in_tests)
                 and (not rule.strict or _is_distinct(value))
                 and (not rule.clear or is_clear_password(value))
             ):

@@ -95,6 +95,7 @@ class SyntaxRule(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     anywhere: bool = False
     strict: bool = False
     clear: bool = False
+    blanks: bool = False
 
     @property
     def indexed(self) -> str:
@@ -114,6 +115,7 @@ class CallRule(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     argument: int
     strict: bool = True
     clear: bool = False
+    blanks: bool = False
 
     @property
     def indexed(self) -> str:
