@@ -74,17 +74,17 @@ local function chat_tool(tool)
   return {
     name = tool.name,
     cmds = {
-      function(tools, arguments, _, done)
+      function(tools, arguments, run)
         chat = tools.chat
         client.request('promptls/callTool', { name = tool.name, arguments = arguments }, {
           bufnr = chat.bufnr,
           on_result = function(result)
             text = result.text
-            done({ status = 'success', data = text })
+            run.output_cb({ status = 'success', data = text })
           end,
           on_error = function(message)
             text = message
-            done({ status = 'error', data = text })
+            run.output_cb({ status = 'error', data = text })
           end,
         })
       end,
