@@ -18,20 +18,25 @@ from suite import (
 )
 
 
-@check("selected lines are in the prompt and follow edits above them")
+@check("the ask key asks about the selected lines, which follow edits above them")
 def selection_is_in_the_prompt(session: Session) -> None:
     editor = session.open_code()
-    editor.type("/def total<CR>Vjjj:Promptls ask<CR>")
+    editor.lua("vim.keymap.set({ 'n', 'x' }, '<Leader>pa', '<Plug>(promptls-ask)')")
+    editor.type("/def total<CR>Vjjj\\pa")
     editor.wait_text("╭ Ask")
     editor.wait("the mention is inserted", lambda: current_line(editor).startswith("@selection"))
     wait_attached(editor)
     editor.type("is this right?")
+    expect("@selection " in editor.wait_text(" tokens is this right?"), "the cost of the selection is shown")
     editor.lua("local b = vim.fn.bufnr('cart.py') vim.api.nvim_buf_set_lines(b, 0, 0, false, { '# one', '# two' })")
     editor.type("<C-s>")
     text = wait_page(editor)
     expect("shop/cart.py:21-24" in text, "the lines have their current numbers", text)
     expect("selection" in text and "✓ @selection" in text, "the lines are included as the selection", text)
     editor.wait_text_gone("╭ Ask")
+    editor.type("qgv")
+    selected = "return { vim.fn.mode(), vim.fn.line('v'), vim.fn.line('.') }"
+    editor.wait("the lines can be selected again", lambda: editor.lua(selected) == ["V", 21, 24])
 
 
 POSITION = "return { vim.fn.expand('%:t'), vim.fn.line('.') }"
@@ -243,6 +248,46 @@ def closed_page_keeps_the_question(session: Session) -> None:
     editor.wait("the code is shown", is_code)
     editor.command("Promptls! ask")
     editor.wait("the finished question is open", lambda: editor.lua(first_line) == ["promptls", "Why?"])
+
+
+@check("no way to close a question window loses its text, nor does another question")
+def questions_are_kept(session: Session) -> None:
+    editor = session.open_code()
+    is_code = lambda: editor.lua("return vim.bo.filetype") == "python"  # noqa: E731
+
+    def wait_question(text: str) -> None:
+        first_line = "return { vim.bo.filetype, vim.fn.getline(1) }"
+        editor.wait(f"the question {text!r} is open", lambda: editor.lua(first_line) == ["promptls", text])
+
+    ways = ("q", "<C-w>c", ":q<CR>", ":close!<CR>", "<C-w>w:only!<CR>", ":tabnew<CR>:tabclose<CR>q")
+    for count, keys in enumerate(ways):
+        editor.command("Promptls ask")
+        wait_question("a" * count)
+        editor.type("a")
+        wait_question("a" * (count + 1))
+        editor.type("<Esc>" + keys)
+        editor.wait("the code is shown", is_code)
+    for text in ("Why?", "Where?"):
+        editor.type(f"ggV:Promptls ask {text}<CR>")
+        wait_question(f"@selection {text}")
+        editor.lua("require('promptls.ask').finish(0)")
+        editor.type("<Esc>q")
+        editor.wait("the code is shown", is_code)
+    editor.command("Promptls ask")
+    wait_question("a" * len(ways))
+
+
+@check("a line of a question is not broken after the @ of a mention, and 'breakat' is restored")
+def mentions_are_wrapped_as_a_whole(session: Session) -> None:
+    editor = session.open_code()
+    breakat = editor.lua("return vim.o.breakat")
+    editor.command("Promptls ask")
+    editor.wait_text("╭ Ask")
+    width = editor.lua("return vim.api.nvim_win_get_width(0)")
+    editor.type("a" * (width - 2) + " @shop/cart.py")
+    editor.wait_text("│@shop/cart.py")
+    editor.type("<Esc>q")
+    editor.wait("the option is restored", lambda: sorted(editor.lua("return vim.o.breakat")) == sorted(breakat))
 
 
 @check("a build and a copy warn about mentions that are not in the prompt")

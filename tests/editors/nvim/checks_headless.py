@@ -66,7 +66,7 @@ def health_check_reports_problems(session: Session) -> None:
         editor.command("checkhealth promptls")
         text = editor.wait(
             "the health check is complete",
-            lambda: "consumers of prompts" in editor.lua(buffer_text) and editor.lua(buffer_text),
+            lambda: "prompts can be sent to" in editor.lua(buffer_text) and editor.lua(buffer_text),
             60,
         )
         editor.command("bwipeout")
@@ -99,7 +99,7 @@ def installation_of_the_readme_works(session: Session) -> None:
     editor.command("only")
     editor.command("checkhealth promptls")
     buffer_text = "return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')"
-    editor.wait("the health check is complete", lambda: "consumers of prompts" in editor.lua(buffer_text), 60)
+    editor.wait("the health check is complete", lambda: "prompts can be sent to" in editor.lua(buffer_text), 60)
     text = editor.lua(buffer_text)
     expect("ERROR" not in text and "WARNING" not in text, "the installation has no problems", text)
     started_when = "no server is running; it starts when a file of a workspace is opened or :Promptls is used"

@@ -82,7 +82,7 @@ function M.send(prompt, result, question, name, on_selected)
     end
     if not registry[selected] then
       return notify.error(
-        ("Unknown consumer '%s'. Available consumers: %s."):format(selected, table.concat(M.names(), ', '))
+        ("Cannot send the prompt to '%s'. Available: %s."):format(selected, table.concat(M.names(), ', '))
       )
     end
     if on_selected then
@@ -123,9 +123,9 @@ M.register('terminal', {
     end
     -- The text of a prompt is never typed: it quotes files, and a shell would execute its lines. Neovim does not report
     -- which program reads the terminal, nor whether the program has switched bracketed paste on. A path without a line
-    -- end does nothing until the user presses Enter.
-    local path = vim.fn.tempname() .. '.md'
-    if path:find('%c') or vim.fn.writefile(vim.split(prompt, '\n', { plain = true }), path) ~= 0 then
+    -- end does nothing until the user presses Enter; it must not have characters with a meaning in a shell.
+    local path, lines = vim.fn.tempname() .. '.md', vim.split(prompt, '\n', { plain = true })
+    if path:find('[^%w/._:\\~\128-\255-]') or vim.fn.writefile(lines, path) ~= 0 then
       local problem = 'Cannot write the prompt to %s. Set TMPDIR to another folder.'
       return notify.error(problem:format(vim.fn.strtrans(path)))
     end

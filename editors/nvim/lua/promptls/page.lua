@@ -386,7 +386,7 @@ local function keys_of(kind)
       act(name)
     end
   end
-  keys.s = { send, desc = 'send the prompt to a consumer' }
+  keys.s = { send, desc = 'send the prompt to a chat plugin or a terminal' }
   keys.p = { action('pin'), desc = 'pin or unpin the item' }
   keys.x = { action('drop'), desc = 'drop or restore the item' }
   keys.a = { action('add'), desc = 'add the item that was left out' }
