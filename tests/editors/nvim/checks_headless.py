@@ -13,6 +13,7 @@ from pathlib import Path
 from suite import HERE, PLUGIN, ROOT, Session, check, expect, wait_page, wait_ready
 
 from chatserver import ChatServer, Handler, raw, say
+from release import nvim_plugin
 
 LUA = HERE / "lua"
 
@@ -86,12 +87,16 @@ def health_check_reports_problems(session: Session) -> None:
 @check("the README's installation makes :help promptls and :checkhealth promptls work", isolated=True)
 def installation_of_the_readme_works(session: Session) -> None:
     shutil.rmtree(session.home / ".local")
-    shutil.copytree(PLUGIN, session.folder / "clone", ignore=shutil.ignore_patterns("tags"))
+    nvim_plugin(ROOT, session.folder / "promptls.nvim-X.Y.Z.tar.gz", "X.Y.Z", 0)
     readme = (PLUGIN / "README.md").read_text()
     shell, lua = (re.search(rf"```{language}\n(.*?)```", readme, re.DOTALL) for language in ("sh", "lua"))
-    script = textwrap.dedent(shell.group(1)).replace("/path/to/promptls/editors/nvim", str(session.folder / "clone"))
-    (session.programs / "nvim").symlink_to(session.nvim)
-    subprocess.run(["sh", "-ec", script], env={**os.environ, **session.env}, check=True, timeout=120)
+    install, *script = textwrap.dedent(shell.group(1)).splitlines()
+    expect(install.startswith("uv tool install "), "the first step installs the server", install)
+    (session.programs / "promptls").unlink()
+    session.write_server_script(session.home / ".local" / "bin" / "promptls")
+    session.env["PATH"] = "/usr/bin:/bin"
+    command = ["sh", "-ec", "\n".join(script)]
+    subprocess.run(command, cwd=session.folder, env={**os.environ, **session.env}, check=True, timeout=120)
     session.write_init(textwrap.dedent(lua.group(1)))
     editor = session.start()
     editor.command("help promptls")
@@ -104,7 +109,8 @@ def installation_of_the_readme_works(session: Session) -> None:
     expect("ERROR" not in text and "WARNING" not in text, "the installation has no problems", text)
     started_when = "no server is running; it starts when a file of a workspace is opened or :Promptls is used"
     expect(started_when in text, "the report tells when the server starts", text)
-    (session.folder / "clone/doc/tags").unlink()
+    start = session.home / ".local/share/nvim/site/pack/promptls/start"
+    (start / "promptls.nvim-X.Y.Z/doc/tags").unlink()
     editor.command("checkhealth promptls")
     editor.wait("missing tags are reported", lambda: "has no tags" in editor.lua(buffer_text), 60)
 
