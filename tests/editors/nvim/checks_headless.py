@@ -10,10 +10,10 @@ import subprocess
 import textwrap
 from pathlib import Path
 
+from release import nvim_plugin
 from suite import HERE, PLUGIN, ROOT, Session, check, expect, wait_page, wait_ready
 
 from chatserver import ChatServer, Handler, raw, say
-from release import nvim_plugin
 
 LUA = HERE / "lua"
 
