@@ -349,6 +349,59 @@ def _send_to_shell(session: Session, shell: str) -> None:
     editor.command("bwipeout!")
 
 
+@check(
+    "names and texts of files are not executed: popup, pages, buffers, bars, command line, log, terminal", isolated=True
+)
+def hostile_files_are_not_executed(session: Session) -> None:
+    attack, mark = "writefile([],$PW.'-%s')", session.folder / "mark"
+    folder = session.folder / "$(touch $PW-folder)"  # of temporary files
+    folder.mkdir()
+    session.env |= {"PW": str(mark), "TMPDIR": str(folder)}
+    session.write_file("a\ncall " + attack % "line" + "\nb.py", "def newline_name(): ...\n")
+    session.write_file("e\x1b:call " + attack % "escape" + "\r.py", "def escape_name(): ...\n")
+    session.write_file("s%{" + attack % "bar" + "}|call " + attack % "name" + "|.py", "def bar_name(): ...\n")
+    modeline = "# vim: set statusline=%{" + attack % "modeline" + "} :\n"
+    session.write_file("notes.py", f"{modeline}def notes(): ...\n[x](command:lua)\n\x1b]8;;file:///\x07{modeline}")
+    session.write_init("""
+      vim.o.modeline, vim.o.modelineexpr = true, true
+      vim.g.promptls = { preview = { style = 'split' } }
+      vim.lsp.enable('promptls')
+      vim.o.statusline = "%f %{v:lua.require'promptls'.statusline()}"
+    """)
+    editor = session.open_prompt()
+    editor.lua("vim.cmd('split | terminal sh') vim.cmd.wincmd('p')")
+    editor.type("i")
+    for symbol in ("newline_name", "escape_name", "bar_name"):
+        editor.type(f"@#{symbol}")
+        wait_completion(editor, f"@#{symbol}")
+        editor.type("<C-n><C-y> ")
+        editor.wait("the popup is closed", lambda: not editor.call("nvim_call_function", "pumvisible", []))
+    editor.type("@notes.py ?<Esc><CR>")
+    expect("vim: set" in wait_page(editor), "the file is quoted")
+    editor.type("s")
+    editor.wait("a path with a command is refused", lambda: "Set TMPDIR to another folder." in messages(editor))
+    editor.type("<CR>")
+    wait_page(editor)
+    editor.type("o")
+    editor.wait("the prompt is in a buffer", lambda: editor.lua("return vim.bo.modifiable"))
+    expect(not editor.lua("return vim.bo.modeline"), "the buffer reads no modeline")
+    editor.type(":Promptls ask @s%<Tab>")
+    editor.wait("the name is completed", lambda: "bar" in editor.lua("return vim.fn.getcmdline()"))
+    editor.type("<CR>")
+    editor.wait("the question is open", lambda: current_line(editor).startswith('@"s%{'))
+    editor.command("Promptls memory search %{" + attack % "title" + "}")
+    editor.wait_text("Memory: %{writefile")
+    log = session.home / ".local/state/promptls/log/promptls.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text(f"cannot read {modeline}")
+    editor.command("Promptls log")
+    editor.wait("the log is open", lambda: editor.lua("return vim.fn.expand('%:t')") == "promptls.log")
+    editor.wait_text("cannot read # vim: set")
+    expect("writefile" not in editor.lua("return vim.o.statusline"), "the log has no modeline")
+    executed = list(session.folder.glob("mark-*"))
+    expect(not executed, "nothing is executed", executed)
+
+
 @check("a prompt is sent to a registered consumer")
 def prompts_are_sent_to_consumers(session: Session) -> None:
     editor = session.open_code()

@@ -24,7 +24,11 @@ end
 local function view(file)
   vim.api.nvim_set_current_win(window.non_floating())
   vim.cmd('botright split')
+  -- The log quotes names of files, which must not be taken for a modeline. A new buffer inherits the global value.
+  local modeline = vim.go.modeline
+  vim.go.modeline = false
   vim.cmd.view({ args = { file }, magic = { file = false } })
+  vim.go.modeline = modeline
   vim.cmd('normal! G')
 end
 

@@ -259,6 +259,7 @@ local function open_as_document()
     vim.bo.buftype, vim.bo.bufhidden, vim.bo.swapfile = 'nofile', 'hide', false
     vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(text, '\n', { plain = true }))
     vim.bo.filetype = 'markdown'
+    vim.bo.modeline = false -- the buffer quotes files, and could be saved and read again
   end)
 end
 
