@@ -30,9 +30,20 @@ def unit_tests_pass(session: Session) -> None:
     expect("unit tests passed" in session.run_headless(LUA / "units.lua"), "all unit tests ran")
 
 
+def chat_plugins(session: Session) -> Path:
+    """Return a folder with the plugins of $PROMPTLS_NVIM_PLUGINS, and fakes for the chat plugins that it lacks."""
+    folder = session.folder / "plugins"
+    folder.mkdir()
+    real = os.environ.get("PROMPTLS_NVIM_PLUGINS")
+    for plugin in [*(Path(real).iterdir() if real else ()), *(HERE / "fakes").iterdir()]:
+        if not (folder / plugin.name).exists():
+            (folder / plugin.name).symlink_to(plugin)
+    return folder
+
+
 @check("adapters: codecompanion.nvim, CopilotChat.nvim, avante.nvim (fakes or $PROMPTLS_NVIM_PLUGINS)", isolated=True)
 def adapters_work(session: Session) -> None:
-    folder = Path(os.environ.get("PROMPTLS_NVIM_PLUGINS") or HERE / "fakes")
+    folder = chat_plugins(session)
     session.env["OPENAI_API_KEY"] = "none"
     output = session.run_headless(LUA / "adapters.lua", str(folder))
     for name in ("codecompanion", "CopilotChat", "avante"):
@@ -41,7 +52,7 @@ def adapters_work(session: Session) -> None:
 
 @check("codecompanion.nvim (fake or $PROMPTLS_NVIM_PLUGINS) sends the prompt and shows the answer", isolated=True)
 def prompt_is_sent_to_a_server(session: Session) -> None:
-    folder = Path(os.environ.get("PROMPTLS_NVIM_PLUGINS") or HERE / "fakes")
+    folder = chat_plugins(session)
     with ChatServer([answer_as_requested]) as server:
         output = session.run_headless(LUA / "sending.lua", str(folder), server.url)
         expect("sending passed" in output, "the answer is shown", output)

@@ -54,8 +54,8 @@ end
 --- the server checks. All other buffers are only synchronized.
 ---@param bufnr integer
 function M.has_features(bufnr)
-  local name = vim.fs.normalize(vim.api.nvim_buf_get_name(bufnr))
-  return M.is_prompt(bufnr) or M.is_file(bufnr) and INSTRUCTIONS:match_str(name) ~= nil
+  local name = vim.api.nvim_buf_get_name(bufnr):gsub('\\', '/')
+  return M.is_prompt(bufnr) or INSTRUCTIONS:match_str(name) ~= nil and M.is_file(bufnr)
 end
 
 --- Return the LSP language id of a buffer.

@@ -99,7 +99,7 @@ end
 local function highlight_quoted_files(lines, fences)
   vim.treesitter.stop()
   vim.bo.syntax = 'markdown'
-  vim.cmd('silent! syntax clear markdownError markdownLinkText') -- the underscores of names, "[pin] [drop]"
+  vim.cmd('silent! syntax clear markdownError markdownBold markdownLinkText') -- of "__init__" and "[pin] [drop]"
   local clusters, count = {}, 0
   for _, fence in ipairs(fences) do
     local path = lines[fence.startLine + 1]:match(' path="([^"]+)"')

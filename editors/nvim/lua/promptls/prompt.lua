@@ -56,7 +56,7 @@ function M.attach(lsp_client, bufnr)
   if completion.is_enabled() then
     completion.attach(lsp_client, bufnr, group)
   end
-  if config.get().inlay_hints then
+  if config.get().inlay_hints and documents.is_prompt(bufnr) then
     vim.lsp.inlay_hint.enable(true, { bufnr = bufnr })
   end
   if config.get().code_lens then

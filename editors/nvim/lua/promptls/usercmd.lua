@@ -269,7 +269,7 @@ function M.run(command)
   end
   local subcommand = subcommands[name]
   if not subcommand then
-    return notify.error(("Unknown subcommand '%s'. Valid: %s."):format(name, table.concat(M.names(), ', ')))
+    return notify.error(("Unknown subcommand '%s'. Press Tab after :Promptls to list them."):format(name))
   end
   config.get() -- reports invalid options
   local options, text = M.parse(rest, subcommand.options or {})
