@@ -380,6 +380,7 @@ def hostile_files_are_not_executed(session: Session) -> None:
     expect("vim: set" in wait_page(editor), "the file is quoted")
     editor.type("s")
     editor.wait("a path with a command is refused", lambda: "Set TMPDIR to another folder." in messages(editor))
+    expect(editor.lua("return vim.b.promptls_finished == nil"), "a question that was not sent is not finished")
     editor.type("<CR>")
     wait_page(editor)
     editor.type("o")

@@ -267,9 +267,8 @@ local function send()
   local page = current()
   with_text(page, function(text, result)
     consumers.send(text, result --[[@as table]], page.source.question(), nil, function()
-      page.source.finish()
       window.close(page.window)
-    end)
+    end, page.source.finish)
   end)
 end
 
