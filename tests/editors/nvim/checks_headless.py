@@ -84,7 +84,7 @@ def health_check_reports_problems(session: Session) -> None:
         editor.command("bwipeout")
         return str(text)
 
-    editor.command("helptags ALL")
+    editor.lua("vim.cmd.helptags('ALL')")
     text = run_health_check()
     expect("ERROR" not in text and "WARNING" not in text, "a valid installation has no problems", text)
     for part in ("from the PATH", "promptls 0.", "ready: ", "the language server is enabled", "position encoding"):
@@ -143,7 +143,7 @@ def installation_by_the_server_works(session: Session) -> None:
     editor.command("only")
     editor.command("Promptls build How is money rounded? @#rounded")
     expect("@#rounded" in wait_page(editor), "the prompt is built")
-    editor.command("helptags ALL")
+    editor.lua("vim.cmd.helptags('ALL')")
     expect((folder / "doc/tags").read_text() == tags, "the tags are those of :helptags")
 
 
