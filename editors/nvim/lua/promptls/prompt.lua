@@ -260,7 +260,6 @@ end
 --- Write the answer of the language model below the question of a prompt document.
 ---@param bufnr integer
 function M.answer(bufnr)
-  vim.cmd.redraw() -- a message below the menu of the code lenses would wait for a key
   notify.info('Waiting for the language model. :Promptls cancel stops it.')
   client.request('promptls/answer', { uri = vim.uri_from_bufnr(bufnr) }, {
     bufnr = bufnr,
@@ -279,6 +278,7 @@ function M.run_command(command, action)
   if not bufnr or not vim.api.nvim_buf_is_loaded(bufnr) then
     return notify.error(BUFFER_CLOSED)
   end
+  vim.cmd.redraw() -- a message below the menu of the code lenses would wait for a key
   M[action](bufnr)
 end
 
