@@ -10,12 +10,23 @@ if vim.fn.has('nvim-0.11') == 0 then
   return
 end
 
+local function prompt_filetype(path)
+  return require('promptls.documents').is_prompt_name(path) and 'promptls' or nil
+end
 vim.filetype.add({
   pattern = {
-    ['.*%.promptls%.md'] = { 'promptls', { priority = 10 } },
-    ['.*%.prompt%.md'] = { 'promptls', { priority = 10 } },
+    ['.*%.promptls%.md'] = { prompt_filetype, { priority = 10 } },
+    ['.*%.prompt%.md'] = { prompt_filetype, { priority = 10 } },
   },
 })
+-- Instruction files without a file type: a server is attached only to files that have one.
+local filenames = { '.cursorrules', '.windsurfrules', '.clinerules', '.codebuddyrules' }
+for _, filename in ipairs({ 'a.mdc', unpack(filenames) }) do
+  if not vim.filetype.match({ filename = filename }) then
+    local key = filename == 'a.mdc' and 'extension' or 'filename'
+    vim.filetype.add({ [key] = { [filename == 'a.mdc' and 'mdc' or filename] = 'markdown' } })
+  end
+end
 vim.treesitter.language.register('markdown', 'promptls')
 require('promptls.documents').track_usage()
 
@@ -32,15 +43,16 @@ end, {
 })
 
 -- Commands of code lenses and code actions. They run in the editor, to open a page instead of a file.
-vim.lsp.commands['promptls.openPrompt'] = function(command)
-  require('promptls.prompt').run_command(command, function(bufnr)
-    require('promptls.prompt').build(bufnr)
-  end)
+for command, action in pairs({ openPrompt = 'build', copyPrompt = 'copy', answer = 'answer' }) do
+  vim.lsp.commands['promptls.' .. command] = function(lsp_command)
+    require('promptls.prompt').run_command(lsp_command, action)
+  end
 end
-vim.lsp.commands['promptls.copyPrompt'] = function(command)
-  require('promptls.prompt').run_command(command, function(bufnr)
-    require('promptls.prompt').copy(bufnr)
-  end)
+-- After a command that it sends itself, Neovim shows the lenses a second time, at the end of the line.
+vim.lsp.commands['promptls.setBudget'] = function(command, ctx)
+  local params = { command = command.command, arguments = command.arguments }
+  local opts = { client_id = ctx.client_id, on_result = function() end }
+  require('promptls.client').request('workspace/executeCommand', params, opts)
 end
 
 local function plug(name, modes, action, desc)
@@ -53,6 +65,7 @@ plug('build', { 'n', 'i' }, function()
   vim.cmd.stopinsert()
   vim.cmd('Promptls build')
 end, 'build the prompt of this document')
+plug('answer', 'n', '<Cmd>Promptls answer<CR>', 'write the answer of the language model below the question')
 plug('copy', 'n', '<Cmd>Promptls copy<CR>', 'copy the prompt of this document')
 plug('search', 'n', '<Cmd>Promptls search<CR>', 'search for the word under the cursor')
 plug('explain', 'n', '<Cmd>Promptls explain<CR>', 'explain the definition under the cursor')

@@ -18,20 +18,25 @@ from suite import (
 )
 
 
-@check("selected lines are in the prompt and follow edits above them")
+@check("the ask key asks about the selected lines, which follow edits above them")
 def selection_is_in_the_prompt(session: Session) -> None:
     editor = session.open_code()
-    editor.type("/def total<CR>Vjjj:Promptls ask<CR>")
+    editor.lua("vim.keymap.set({ 'n', 'x' }, '<Leader>pa', '<Plug>(promptls-ask)')")
+    editor.type("/def total<CR>Vjjj\\pa")
     editor.wait_text("╭ Ask")
     editor.wait("the mention is inserted", lambda: current_line(editor).startswith("@selection"))
     wait_attached(editor)
     editor.type("is this right?")
+    expect("@selection " in editor.wait_text(" tokens is this right?"), "the cost of the selection is shown")
     editor.lua("local b = vim.fn.bufnr('cart.py') vim.api.nvim_buf_set_lines(b, 0, 0, false, { '# one', '# two' })")
     editor.type("<C-s>")
     text = wait_page(editor)
     expect("shop/cart.py:21-24" in text, "the lines have their current numbers", text)
     expect("selection" in text and "✓ @selection" in text, "the lines are included as the selection", text)
     editor.wait_text_gone("╭ Ask")
+    editor.type("qgv")
+    selected = "return { vim.fn.mode(), vim.fn.line('v'), vim.fn.line('.') }"
+    editor.wait("the lines can be selected again", lambda: editor.lua(selected) == ["V", 21, 24])
 
 
 POSITION = "return { vim.fn.expand('%:t'), vim.fn.line('.') }"
@@ -245,6 +250,46 @@ def closed_page_keeps_the_question(session: Session) -> None:
     editor.wait("the finished question is open", lambda: editor.lua(first_line) == ["promptls", "Why?"])
 
 
+@check("no way to close a question window loses its text, nor does another question")
+def questions_are_kept(session: Session) -> None:
+    editor = session.open_code()
+    is_code = lambda: editor.lua("return vim.bo.filetype") == "python"  # noqa: E731
+
+    def wait_question(text: str) -> None:
+        first_line = "return { vim.bo.filetype, vim.fn.getline(1) }"
+        editor.wait(f"the question {text!r} is open", lambda: editor.lua(first_line) == ["promptls", text])
+
+    ways = ("q", "<C-w>c", ":q<CR>", ":close!<CR>", "<C-w>w:only!<CR>", ":tabnew<CR>:tabclose<CR>q")
+    for count, keys in enumerate(ways):
+        editor.command("Promptls ask")
+        wait_question("a" * count)
+        editor.type("a")
+        wait_question("a" * (count + 1))
+        editor.type("<Esc>" + keys)
+        editor.wait("the code is shown", is_code)
+    for text in ("Why?", "Where?"):
+        editor.type(f"ggV:Promptls ask {text}<CR>")
+        wait_question(f"@selection {text}")
+        editor.lua("require('promptls.ask').finish(0)")
+        editor.type("<Esc>q")
+        editor.wait("the code is shown", is_code)
+    editor.command("Promptls ask")
+    wait_question("a" * len(ways))
+
+
+@check("a line of a question is not broken after the @ of a mention, and 'breakat' is restored")
+def mentions_are_wrapped_as_a_whole(session: Session) -> None:
+    editor = session.open_code()
+    breakat = editor.lua("return vim.o.breakat")
+    editor.command("Promptls ask")
+    editor.wait_text("╭ Ask")
+    width = editor.lua("return vim.api.nvim_win_get_width(0)")
+    editor.type("a" * (width - 2) + " @shop/cart.py")
+    editor.wait_text("│@shop/cart.py")
+    editor.type("<Esc>q")
+    editor.wait("the option is restored", lambda: sorted(editor.lua("return vim.o.breakat")) == sorted(breakat))
+
+
 @check("a build and a copy warn about mentions that are not in the prompt")
 def missing_mentions_are_reported(session: Session) -> None:
     editor = session.open_prompt("Is @shop/crat.py like @#Monney and @shop/money.py?")
@@ -302,6 +347,60 @@ def _send_to_shell(session: Session, shell: str) -> None:
     editor.wait("the shell is done", lambda: Path(f"{marker}.end").exists())
     expect(not marker.exists(), f"{shell} executed no line of the prompt")
     editor.command("bwipeout!")
+
+
+@check(
+    "names and texts of files are not executed: popup, pages, buffers, bars, command line, log, terminal", isolated=True
+)
+def hostile_files_are_not_executed(session: Session) -> None:
+    attack, mark = "writefile([],$PW.'-%s')", session.folder / "mark"
+    folder = session.folder / "$(touch $PW-folder)"  # of temporary files
+    folder.mkdir()
+    session.env |= {"PW": str(mark), "TMPDIR": str(folder)}
+    session.write_file("a\ncall " + attack % "line" + "\nb.py", "def newline_name(): ...\n")
+    session.write_file("e\x1b:call " + attack % "escape" + "\r.py", "def escape_name(): ...\n")
+    session.write_file("s%{" + attack % "bar" + "}|call " + attack % "name" + "|.py", "def bar_name(): ...\n")
+    modeline = "# vim: set statusline=%{" + attack % "modeline" + "} :\n"
+    session.write_file("notes.py", f"{modeline}def notes(): ...\n[x](command:lua)\n\x1b]8;;file:///\x07{modeline}")
+    session.write_init("""
+      vim.o.modeline, vim.o.modelineexpr = true, true
+      vim.g.promptls = { preview = { style = 'split' } }
+      vim.lsp.enable('promptls')
+      vim.o.statusline = "%f %{v:lua.require'promptls'.statusline()}"
+    """)
+    editor = session.open_prompt()
+    editor.lua("vim.cmd('split | terminal sh') vim.cmd.wincmd('p')")
+    editor.type("i")
+    for symbol in ("newline_name", "escape_name", "bar_name"):
+        editor.type(f"@#{symbol}")
+        wait_completion(editor, f"@#{symbol}")
+        editor.type("<C-n><C-y> ")
+        editor.wait("the popup is closed", lambda: not editor.call("nvim_call_function", "pumvisible", []))
+    editor.type("@notes.py ?<Esc><CR>")
+    expect("vim: set" in wait_page(editor), "the file is quoted")
+    editor.type("s")
+    editor.wait("a path with a command is refused", lambda: "Set TMPDIR to another folder." in messages(editor))
+    expect(editor.lua("return vim.b.promptls_finished == nil"), "a question that was not sent is not finished")
+    editor.type("<CR>")
+    wait_page(editor)
+    editor.type("o")
+    editor.wait("the prompt is in a buffer", lambda: editor.lua("return vim.bo.modifiable"))
+    expect(not editor.lua("return vim.bo.modeline"), "the buffer reads no modeline")
+    editor.type(":Promptls ask @s%<Tab>")
+    editor.wait("the name is completed", lambda: "bar" in editor.lua("return vim.fn.getcmdline()"))
+    editor.type("<CR>")
+    editor.wait("the question is open", lambda: current_line(editor).startswith('@"s%{'))
+    editor.command("Promptls memory search %{" + attack % "title" + "}")
+    editor.wait_text("Memory: %{writefile")
+    log = session.home / ".local/state/promptls/log/promptls.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text(f"cannot read {modeline}")
+    editor.command("Promptls log")
+    editor.wait("the log is open", lambda: editor.lua("return vim.fn.expand('%:t')") == "promptls.log")
+    editor.wait_text("cannot read # vim: set")
+    expect(not editor.lua("return vim.bo.modeline"), "the log reads no modeline")
+    executed = list(session.folder.glob("mark-*"))
+    expect(not executed, "nothing is executed", executed)
 
 
 @check("a prompt is sent to a registered consumer")
@@ -511,7 +610,7 @@ def command_line_is_completed(session: Session) -> None:
 def invalid_commands_are_reported(session: Session) -> None:
     editor = session.open_code()
     for command, message in (
-        ("Promptls bild", "Unknown subcommand 'bild'. Valid: ask, build,"),
+        ("Promptls bild", "Unknown subcommand 'bild'. Press Tab after :Promptls to list them."),
         ("Promptls build budget=much x", "budget=much: must be an integer number of tokens."),
         ("Promptls build variant=loose x", "unknown variant 'loose'; valid:"),
         ("Promptls memory forget", "memory: unknown action 'forget'. Valid actions: list, add, search."),

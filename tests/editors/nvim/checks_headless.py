@@ -10,6 +10,7 @@ import subprocess
 import textwrap
 from pathlib import Path
 
+from release import nvim_plugin
 from suite import HERE, PLUGIN, ROOT, Session, check, expect, wait_page, wait_ready
 
 from chatserver import ChatServer, Handler, raw, say
@@ -29,9 +30,20 @@ def unit_tests_pass(session: Session) -> None:
     expect("unit tests passed" in session.run_headless(LUA / "units.lua"), "all unit tests ran")
 
 
+def chat_plugins(session: Session) -> Path:
+    """Return a folder with the plugins of $PROMPTLS_NVIM_PLUGINS, and fakes for the chat plugins that it lacks."""
+    folder = session.folder / "plugins"
+    folder.mkdir()
+    real = os.environ.get("PROMPTLS_NVIM_PLUGINS")
+    for plugin in [*(Path(real).iterdir() if real else ()), *(HERE / "fakes").iterdir()]:
+        if not (folder / plugin.name).exists():
+            (folder / plugin.name).symlink_to(plugin)
+    return folder
+
+
 @check("adapters: codecompanion.nvim, CopilotChat.nvim, avante.nvim (fakes or $PROMPTLS_NVIM_PLUGINS)", isolated=True)
 def adapters_work(session: Session) -> None:
-    folder = Path(os.environ.get("PROMPTLS_NVIM_PLUGINS") or HERE / "fakes")
+    folder = chat_plugins(session)
     session.env["OPENAI_API_KEY"] = "none"
     output = session.run_headless(LUA / "adapters.lua", str(folder))
     for name in ("codecompanion", "CopilotChat", "avante"):
@@ -40,7 +52,7 @@ def adapters_work(session: Session) -> None:
 
 @check("codecompanion.nvim (fake or $PROMPTLS_NVIM_PLUGINS) sends the prompt and shows the answer", isolated=True)
 def prompt_is_sent_to_a_server(session: Session) -> None:
-    folder = Path(os.environ.get("PROMPTLS_NVIM_PLUGINS") or HERE / "fakes")
+    folder = chat_plugins(session)
     with ChatServer([answer_as_requested]) as server:
         output = session.run_headless(LUA / "sending.lua", str(folder), server.url)
         expect("sending passed" in output, "the answer is shown", output)
@@ -66,13 +78,13 @@ def health_check_reports_problems(session: Session) -> None:
         editor.command("checkhealth promptls")
         text = editor.wait(
             "the health check is complete",
-            lambda: "consumers of prompts" in editor.lua(buffer_text) and editor.lua(buffer_text),
+            lambda: "prompts can be sent to" in editor.lua(buffer_text) and editor.lua(buffer_text),
             60,
         )
         editor.command("bwipeout")
         return str(text)
 
-    editor.command("helptags ALL")
+    editor.lua("vim.cmd.helptags('ALL')")
     text = run_health_check()
     expect("ERROR" not in text and "WARNING" not in text, "a valid installation has no problems", text)
     for part in ("from the PATH", "promptls 0.", "ready: ", "the language server is enabled", "position encoding"):
@@ -86,12 +98,16 @@ def health_check_reports_problems(session: Session) -> None:
 @check("the README's installation makes :help promptls and :checkhealth promptls work", isolated=True)
 def installation_of_the_readme_works(session: Session) -> None:
     shutil.rmtree(session.home / ".local")
-    shutil.copytree(PLUGIN, session.folder / "clone", ignore=shutil.ignore_patterns("tags"))
+    nvim_plugin(ROOT, session.folder / "promptls.nvim-X.Y.Z.tar.gz", "X.Y.Z", 0)
     readme = (PLUGIN / "README.md").read_text()
     shell, lua = (re.search(rf"```{language}\n(.*?)```", readme, re.DOTALL) for language in ("sh", "lua"))
-    script = textwrap.dedent(shell.group(1)).replace("/path/to/promptls/editors/nvim", str(session.folder / "clone"))
-    (session.programs / "nvim").symlink_to(session.nvim)
-    subprocess.run(["sh", "-ec", script], env={**os.environ, **session.env}, check=True, timeout=120)
+    install, *script = textwrap.dedent(shell.group(1)).splitlines()
+    expect(install.startswith("uv tool install "), "the first step installs the server", install)
+    (session.programs / "promptls").unlink()
+    session.write_server_script(session.home / ".local" / "bin" / "promptls")
+    session.env["PATH"] = "/usr/bin:/bin"
+    command = ["sh", "-ec", "\n".join(script)]
+    subprocess.run(command, cwd=session.folder, env={**os.environ, **session.env}, check=True, timeout=120)
     session.write_init(textwrap.dedent(lua.group(1)))
     editor = session.start()
     editor.command("help promptls")
@@ -99,12 +115,13 @@ def installation_of_the_readme_works(session: Session) -> None:
     editor.command("only")
     editor.command("checkhealth promptls")
     buffer_text = "return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')"
-    editor.wait("the health check is complete", lambda: "consumers of prompts" in editor.lua(buffer_text), 60)
+    editor.wait("the health check is complete", lambda: "prompts can be sent to" in editor.lua(buffer_text), 60)
     text = editor.lua(buffer_text)
     expect("ERROR" not in text and "WARNING" not in text, "the installation has no problems", text)
     started_when = "no server is running; it starts when a file of a workspace is opened or :Promptls is used"
     expect(started_when in text, "the report tells when the server starts", text)
-    (session.folder / "clone/doc/tags").unlink()
+    start = session.home / ".local/share/nvim/site/pack/promptls/start"
+    (start / "promptls.nvim-X.Y.Z/doc/tags").unlink()
     editor.command("checkhealth promptls")
     editor.wait("missing tags are reported", lambda: "has no tags" in editor.lua(buffer_text), 60)
 
@@ -126,7 +143,7 @@ def installation_by_the_server_works(session: Session) -> None:
     editor.command("only")
     editor.command("Promptls build How is money rounded? @#rounded")
     expect("@#rounded" in wait_page(editor), "the prompt is built")
-    editor.command("helptags ALL")
+    editor.lua("vim.cmd.helptags('ALL')")
     expect((folder / "doc/tags").read_text() == tags, "the tags are those of :helptags")
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from suite import ROOT, Session, check, current_line, expect, wait_attached, wait_completion, wait_page
+import subprocess
+
+from suite import GIT, ROOT, Session, check, current_line, expect, wait_attached, wait_completion, wait_page
 
 
 @check("typing a mention opens the completion popup, and the accepted item is inserted")
@@ -16,6 +18,24 @@ def completion_inserts_the_accepted_item(session: Session) -> None:
         "the item is inserted", lambda: current_line(editor) == "How is the discount applied? @shop/cart.py then"
     )
     editor.wait("the popup closes", lambda: not editor.call("nvim_call_function", "pumvisible", []))
+
+
+@check("the popup shows the token cost of a long path at 80 columns", isolated=True)
+def popup_fits_a_narrow_screen(session: Session) -> None:
+    folder = "packages/checkout-service/src/components/payment_methods"
+    session.write_file(f"{folder}/invoice_address_form.component.spec.ts", "export function validateInvoice() {}\n")
+    editor = session.open_code()
+    editor.call("nvim_ui_try_resize", 80, 24)
+    editor.command("Promptls ask")
+    editor.wait_text("╭ Ask")
+    wait_attached(editor)
+    editor.type("How is it made? @invoice_ad")
+    (word,) = wait_completion(editor, "@invoice_ad")
+    expect(word.endswith("payment_methods/invoice_address_form.component.spec.ts"), "the whole path is inserted", word)
+    line = editor.wait_text(" tokens")
+    expect(
+        "@pack" in line and "component.spec.ts ~" in line and "…" in line, "the path is shortened in the middle", line
+    )
 
 
 @check("completion is updated for every typed and deleted character")
@@ -116,6 +136,47 @@ def code_lenses_are_not_clipped(session: Session) -> None:
     editor.wait("the code lenses are wrapped", lambda: all(any(part in row for row in rows()) for part in narrow))
 
 
+@check(
+    "instruction files of agents have completion, diagnostics with fixes, links, hover and their cost", isolated=True
+)
+def instruction_files_are_checked(session: Session) -> None:
+    session.write_file("AGENTS.md", "# Guide\n\nSee `shop/old.py` and `Cart.total()`.\n")
+    session.write_file("shop/old.py", "OLD = 1\n")
+    for command in (
+        ["add", "."],
+        ["commit", "-qm", "Guide"],
+        ["mv", "shop/old.py", "shop/new.py"],
+        ["commit", "-qm", "Move"],
+    ):
+        subprocess.run([*GIT, *command], cwd=session.workspace, check=True, env=session.base_env())
+    editor = session.open_code()
+    editor.lua("vim.cmd.edit('AGENTS.md')")
+    wait_attached(editor)
+    expect(editor.lua("return vim.bo.filetype") == "markdown", "the file stays Markdown")
+    editor.wait_text(" tokens")
+    editor.wait("a missing file has a diagnostic", lambda: editor.lua("return #vim.diagnostic.get(0)") == 1)
+    editor.type("/old<CR>gra")
+    editor.wait_text("Change to shop/new.py")
+    editor.type("1<CR>")
+    editor.wait("the path is corrected", lambda: "`shop/new.py`" in current_line(editor))
+    editor.type("/total<CR>K")
+    editor.wait_text("Return the price of all lines")
+    editor.type("<Esc><C-]>")
+    position = "return { vim.fn.expand('%:t'), vim.fn.line('.') }"
+    editor.wait("the definition is open", lambda: editor.lua(position) == ["cart.py", 19])
+    editor.lua("vim.cmd.buffer('AGENTS.md')")
+    editor.type("GoThen `shop/mo")
+    expect(wait_completion(editor, "shop/mo") == ["shop/money.py"], "a path is completed after a backtick")
+    editor.type("<C-n><C-y>` and mail@example.org")
+    editor.wait("it is inserted", lambda: current_line(editor) == "Then `shop/money.py` and mail@example.org")
+    editor.type("<Esc>")
+    for name in (".cursor/rules/api.mdc", ".cursorrules"):
+        editor.lua("vim.cmd.edit(...)", name)
+        wait_attached(editor)
+        expect(editor.lua("return vim.bo.filetype") == "markdown", f"{name} is Markdown")
+        expect(editor.lua("return vim.fn.maparg('K', 'n')") != "", f"{name} has hover")
+
+
 @check("gd and CTRL-] go to the target of a mention")
 def definition_opens_the_target(session: Session) -> None:
     editor = session.open_prompt("Is @shop/money.py:17-19 right?")
@@ -209,6 +270,7 @@ def code_lens_raises_the_budget(session: Session) -> None:
     number = editor.wait_text(": Raise the budget to").strip().split(":")[0]
     editor.type(f"{number}<CR>")
     editor.wait_text_gone("of 300 tokens")
+    expect(editor.screen.text().count("Build prompt") == 1, "the lenses are shown once", editor.screen.text())
     editor.type("<CR>")
     expect("of 300 tokens" not in wait_page(editor), "the prompt has the new budget")
 

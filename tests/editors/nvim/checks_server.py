@@ -20,6 +20,8 @@ from suite import (
     wait_ready,
 )
 
+from chatserver import ChatServer, say
+
 IS_INITIALIZED = (
     "local client = vim.lsp.get_clients({ name = 'promptls' })[1] return client ~= nil and client.initialized"
 )
@@ -157,7 +159,7 @@ def missing_executable_is_reported(session: Session) -> None:
     session.env["PATH"] = f"{session.programs}:/usr/bin:/bin"
     editor = session.start("shop/cart.py")
     text = editor.wait("an error is shown", lambda: messages(editor))
-    expect(text.startswith("promptls: Executable promptls not found. See :help"), "the error names the help", text)
+    expect(text.startswith('promptls: Server not found: run "uv tool install"'), "the error says what to run", text)
     editor.lua("vim.cmd.edit('shop/money.py')")
     expect(messages(editor).count("not found") == 1, "the error is shown once")
     editor.lua("vim.g.promptls = { cmd = '/nowhere/promptls' }")
@@ -169,6 +171,51 @@ def missing_executable_is_reported(session: Session) -> None:
     wait_attached(editor)
     editor.lua("vim.cmd.buffer('cart.py')")
     wait_attached(editor)
+
+
+@check(
+    "a server in ~/.local/bin is found without the PATH, and an activated environment of the workspace needs trust",
+    isolated=True,
+)
+def folders_of_tools_are_searched(session: Session) -> None:
+    (session.programs / "promptls").unlink()
+    marker, venv = session.folder / "ran", session.workspace / "env"
+    session.write_server_script(venv / "bin" / "promptls", preamble=f"touch '{marker}'\n")
+    session.env |= {"PATH": f"{venv}/bin:env/bin:/usr/bin:/bin", "VIRTUAL_ENV": str(venv)}
+    editor = session.start("shop/cart.py")
+    editor.wait("the untrusted server is reported", lambda: f"{venv}, set trust_workspace_venv" in messages(editor))
+    session.write_server_script(session.home / ".local" / "bin" / "promptls")
+    editor.command("Promptls restart")
+    wait_attached(editor)
+    wait_ready(editor)
+    editor.close()
+    expect(not marker.exists(), "the server of the workspace did not run")
+    session.write_init("vim.g.promptls = { trust_workspace_venv = true } vim.lsp.enable('promptls')")
+    editor = session.start("shop/cart.py")
+    wait_ready(editor)
+    expect(marker.exists(), "a trusted environment is used")
+
+
+@check("a mention typed while the server starts is completed when it is ready", isolated=True)
+def slow_start_is_shown(session: Session) -> None:
+    gate = session.folder / "gate"
+    os.mkfifo(gate)
+    session.write_server_script(session.programs / "promptls", preamble=f"read line < '{gate}'\n")
+    session.write_init("""
+      vim.lsp.enable('promptls')
+      vim.o.statusline = "%f %{v:lua.require'promptls'.statusline()}"
+    """)
+    editor = session.start("shop/cart.py")
+    editor.wait_text("shop/cart.py promptls starting")
+    editor.command("Promptls ask")
+    editor.wait_text("╭ Ask · starting ─")
+    editor.type("Why @shop/ca")
+    editor.wait_text("Why @shop/ca")
+    gate.write_text("go\n")
+    expect(wait_completion(editor, "@shop/ca") == ["@shop/cart.py"], "the file is completed")
+    editor.type("<C-n><C-y>")
+    wait_ready(editor)
+    editor.wait_text("╭ Ask ─")
 
 
 @check("the workspace's virtual environment is used only if the user trusts it", isolated=True)
@@ -273,6 +320,30 @@ def language_model_of_the_editor_is_used(session: Session) -> None:
     expect("# Question" in wait_page(editor), "a prompt is built")
     request = editor.lua("return _G.completion_request or false")
     expect(request and request[0] > 0 and request[1] > 0, "the model received a request", request)
+
+
+@check("the answer of the language model is written below its question, and is history for the next one", isolated=True)
+def answers_are_written_below(session: Session) -> None:
+    with ChatServer([say("Half up, see `rounded`."), say("Because of the cents.")]) as model:
+        session.write_init(f"""
+          local model = {{ use = 'endpoint', endpoint = '{model.url}', model = 'test' }}
+          vim.g.promptls = {{ settings = {{ languageModel = model, retrieval = {{ selection = 'ranker' }} }} }}
+          vim.lsp.enable('promptls')
+        """)
+        editor = session.open_prompt("How is it rounded? @#rounded")
+        editor.wait_text("Answer here")
+        editor.lua("vim.schedule(vim.lsp.codelens.run)")
+        number = editor.wait_text(": Answer here").strip().split(":")[0]
+        editor.type(f"{number}<CR>")
+        lines = "return vim.api.nvim_buf_get_lines(0, 0, -1, false)"
+        answer = ["", "<!-- answer: test at 127.0.0.1 -->", "Half up, see `rounded`.", "<!-- end of answer -->"]
+        editor.wait("the answer is below the question", lambda: editor.lua(lines)[1:5] == answer)
+        expect(editor.screen.text().count("of 8,000 tokens") == 1, "the lenses are shown once", editor.screen.text())
+        editor.type("GoWhy?<Esc>ga")
+        editor.wait("the second answer is below", lambda: "Because of the cents." in editor.lua(lines))
+        expect("def rounded" in model.requests[0].body["messages"][-1]["content"], "the model receives the code")
+        roles = [message["role"] for message in model.requests[1].body["messages"]]
+        expect(roles[-3:] == ["user", "assistant", "user"], "the first answer is history", roles)
 
 
 @check("each workspace has its own server, and a question uses that of the active file", isolated=True)

@@ -23,7 +23,7 @@ from nvim import TIMEOUT_S, CheckFailedError, Nvim, NvimCrashedError
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
-sys.path.append(str(ROOT / "tests"))  # for chatserver
+sys.path += [str(ROOT / "tests"), str(ROOT / "scripts")]  # for chatserver and release
 PLUGIN = ROOT / "editors" / "nvim"
 MODULES = ("checks_prompt_documents", "checks_commands", "checks_server", "checks_headless")
 MAX_CRASHES = 1

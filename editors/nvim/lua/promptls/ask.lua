@@ -15,7 +15,7 @@ local M = {}
 ---@field lines? {[1]: integer, [2]: integer} First and last line that the question is about; 1-based, inclusive.
 ---@field again? boolean Open the last question again, even if its prompt was copied, sent or opened.
 
-local HINTS = { '⏎ or ^S build', 'gd go there', 'q close' }
+local labels = { title = 'Ask', hints = { '⏎ or ^S build', 'gd go there', 'q close' } }
 
 local buffer_count = 0
 ---@type table<integer, integer> Question buffer → its window.
@@ -32,11 +32,17 @@ local function create_prompt_buffer(lines)
   return bufnr
 end
 
---- Delete the hidden question buffers except the newest.
+--- Return whether a question has text and was neither copied, sent nor opened.
+---@param bufnr integer
+local function is_unfinished(bufnr)
+  return not vim.b[bufnr].promptls_finished and vim.trim(prompt.text(bufnr)) ~= ''
+end
+
+--- Delete the hidden question buffers that are finished or empty, except the newest.
 local function delete_old_questions()
   local hidden = {}
   for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
-    if vim.b[bufnr].promptls_ask and #vim.fn.win_findbuf(bufnr) == 0 then
+    if vim.b[bufnr].promptls_ask and #vim.fn.win_findbuf(bufnr) == 0 and not is_unfinished(bufnr) then
       hidden[#hidden + 1] = bufnr
     end
   end
@@ -54,10 +60,28 @@ local function attach(bufnr)
   client.ensure(bufnr, function() end, true)
 end
 
+--- Show in the titles of the question windows whether the server is starting or indexing.
+local function update_titles()
+  for bufnr, question_window in pairs(windows) do
+    if vim.api.nvim_win_is_valid(question_window) then
+      local progress = require('promptls.statusline').progress(bufnr)
+      labels.title = progress == '' and 'Ask' or 'Ask · ' .. progress
+      window.label(question_window, labels)
+    end
+  end
+end
+
+for event, pattern in pairs({ LspAttach = '*', User = 'PromptlsStatus' }) do
+  local group = vim.api.nvim_create_augroup('promptls.ask.' .. event, {})
+  vim.api.nvim_create_autocmd(event, { group = group, pattern = pattern, callback = update_titles })
+end
+
 ---@param bufnr integer
 local function open_window(bufnr)
-  windows[bufnr] = window.open(bufnr, config.get().ask, { title = 'Ask', hints = HINTS })
+  windows[bufnr] = window.open(bufnr, config.get().ask, labels)
   vim.wo[windows[bufnr]].signcolumn = 'auto'
+  attach(bufnr)
+  update_titles()
 end
 
 ---@param bufnr integer
@@ -68,16 +92,15 @@ local function insert_at_end(bufnr)
   vim.cmd.startinsert({ bang = true })
 end
 
---- Return the newest question of the workspace, unless it is empty or, without `again`, finished.
+--- Return the newest question of the workspace that is not empty and, without `again`, not finished.
 ---@param again? boolean
 ---@return integer? bufnr
 local function last_question(again)
   local root = documents.root(vim.api.nvim_get_current_buf())
-  local last = vim.iter(vim.api.nvim_list_bufs()):rfind(function(bufnr)
-    return vim.b[bufnr].promptls_ask == true and vim.b[bufnr].promptls_root == root
+  return vim.iter(vim.api.nvim_list_bufs()):rfind(function(bufnr)
+    local is_question = vim.b[bufnr].promptls_ask == true and vim.b[bufnr].promptls_root == root
+    return is_question and (is_unfinished(bufnr) or again and vim.trim(prompt.text(bufnr)) ~= '')
   end)
-  local is_open = last and (again or not vim.b[last].promptls_finished) and vim.trim(prompt.text(last)) ~= ''
-  return is_open and last or nil
 end
 
 --- Mark a question as finished: `M.open` does not open it again.
@@ -122,7 +145,6 @@ function M.open(opts)
   end
   local bufnr = M.create(opts)
   open_window(bufnr)
-  attach(bufnr)
   insert_at_end(bufnr)
   return bufnr
 end
@@ -149,7 +171,6 @@ function M.reopen(bufnr)
     vim.api.nvim_set_current_win(visible)
   elseif vim.startswith(vim.api.nvim_buf_get_name(bufnr), documents.SCHEME) then
     open_window(bufnr)
-    attach(bufnr)
   else
     vim.api.nvim_win_set_buf(window.non_floating(), bufnr)
   end

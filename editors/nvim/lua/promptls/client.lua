@@ -25,6 +25,8 @@ M.states = handlers.states
 local pending = {}
 ---@type table<integer, fun(client: vim.lsp.Client)[]> Client id → callbacks to call once it is initialized.
 local on_initialized = {}
+---@type table<string, true> Workspace roots whose server was started and is not initialized.
+local starting = {}
 ---@type table<integer, true> Ids of clients that are being restarted by the user.
 local restarting = {}
 ---@type table<string, number[]> Workspace root → times of crashes, in seconds.
@@ -34,6 +36,7 @@ local crashes = {}
 ---@param settings table Settings sent with `initialize`.
 local function on_init(client, settings)
   handlers.initial_settings[client.id] = settings
+  starting[client.root_dir or ''] = nil
   code_buffers.limit_methods(client)
   local callbacks = on_initialized[client.id] or {}
   on_initialized[client.id] = nil
@@ -47,7 +50,7 @@ end
 ---@param client vim.lsp.Client
 ---@param bufnr integer
 local function on_attach(client, bufnr)
-  if documents.is_prompt(bufnr) then
+  if documents.has_features(bufnr) then
     require('promptls.prompt').attach(client, bufnr)
   else
     code_buffers.restore_defaults(client, bufnr)
@@ -66,6 +69,10 @@ end
 ---@param client_config vim.lsp.ClientConfig
 local function before_init(params, client_config)
   params.initializationOptions = context.as_object(server_settings(client_config))
+  starting[client_config.root_dir or ''] = true
+  vim.schedule(function()
+    vim.cmd.redrawstatus({ bang = true })
+  end)
   if type(params.workspaceFolders) == 'table' then
     -- Neovim uses the whole path as the name of a folder. Mentions (`@name:path`) use its last part.
     params.workspaceFolders = vim.tbl_map(function(folder)
@@ -133,6 +140,7 @@ local function on_exit(code, signal, id)
       request.fail('The server exited before it responded. Please try again.')
     end
     pending[id] = nil
+    starting[client and client.root_dir or ''] = nil
     if not client or vim.v.exiting ~= vim.NIL then
       return
     end
@@ -230,6 +238,12 @@ function M.config()
     on_exit = { on_exit },
     handlers = handlers.handlers,
   }
+end
+
+--- Return whether the server of a buffer was started and is not initialized.
+---@param bufnr? integer
+function M.is_starting(bufnr)
+  return starting[documents.root(bufnr or 0) or ''] ~= nil
 end
 
 --- Return the running client of a buffer, else the client of its workspace.

@@ -75,10 +75,10 @@ local function is_enabled(method, bufnr)
   if not vim.api.nvim_buf_is_valid(bufnr) then
     return false
   end
-  return documents.is_prompt(bufnr)
+  return documents.has_features(bufnr)
 end
 
---- Override `supports_method` of a client so that Neovim sends feature requests only for prompt documents.
+--- Override `supports_method` of a client so that Neovim sends feature requests only where `has_features`.
 ---@param client vim.lsp.Client
 function M.limit_methods(client)
   local supports = client.supports_method

@@ -15,13 +15,9 @@ local last = { start = -3, items = {} }
 function M.complete(findstart, base)
   if findstart == 0 then
     return vim.tbl_map(function(item)
-      return {
-        word = item.insertText,
-        abbr = item.label,
-        kind = item.kind,
-        menu = item.tokens and ('%s · %d tokens'):format(item.detail, item.tokens) or item.detail,
-        info = item.documentation,
-      }
+      local cost = item.tokens and ('~%d tokens'):format(item.tokens) or ''
+      local shown = require('promptls.completion').columns(item.label, item.detail, cost, base)
+      return vim.tbl_extend('error', shown, { word = item.insertText, info = item.documentation })
     end, last.items)
   end
   local column = vim.api.nvim_win_get_cursor(0)[2]

@@ -1,6 +1,7 @@
--- Completion of mentions in prompt documents, with Neovim's built-in LSP completion.
+-- Completion of mentions in prompt documents, and of paths in instruction files, with Neovim's built-in completion.
 
 local config = require('promptls.config')
+local documents = require('promptls.documents')
 
 local M = {}
 
@@ -13,11 +14,48 @@ function M.is_enabled()
   return option == true
 end
 
---- Return whether the text before the cursor may be a mention. This check saves requests; the server decides.
-local function is_in_mention()
+--- Return whether the text before the cursor may be a mention, or a path in backticks in an instruction file. This
+--- check saves requests; the server decides.
+---@param bufnr integer
+local function is_in_mention(bufnr)
   local column = vim.api.nvim_win_get_cursor(0)[2]
   local line = vim.api.nvim_get_current_line():sub(1, column)
-  return line:find('@%S*$') ~= nil or line:find('@[^%s"]*"[^"]*$') ~= nil
+  local is_path = line:find('`[^`]*$') and not documents.is_prompt(bufnr)
+  return is_path or line:find('@%S*$') ~= nil or line:find('@[^%s"]*"[^"]*$') ~= nil
+end
+
+local MIN_LABEL = 12 -- columns of a shortened label
+local COST = 18 -- columns of a cost of up to six digits, with a space before it and the padding of the menu
+
+--- Return the columns of an item in the popup menu. The token cost comes first, and a long path is shortened in the
+--- middle, so that the cost is visible in a narrow screen.
+---@param label string
+---@param detail string
+---@param cost string Empty if unknown.
+---@param typed string Text before the cursor that the item replaces; the popup menu starts below its first character.
+---@return {abbr: string, kind: string, menu: string}
+function M.columns(label, detail, cost, typed)
+  local row, column = unpack(vim.api.nvim_win_get_cursor(0))
+  local available = vim.o.columns - vim.fn.screenpos(0, row, math.max(1, column - #typed + 1)).col
+  local limit, length = math.max(MIN_LABEL, available - COST), vim.fn.strchars(label)
+  if length > limit then
+    local head = math.floor(limit / 4) -- the file name is at the end
+    label = vim.fn.strcharpart(label, 0, head) .. '…' .. vim.fn.strcharpart(label, length - limit + head + 1)
+  end
+  local separator = cost ~= '' and detail ~= '' and ' · ' or ''
+  return { abbr = label, kind = '', menu = cost .. separator .. detail } -- the detail names the kind
+end
+
+--- Return the columns of an item of the server, whose detail ends with the cost.
+---@param item lsp.CompletionItem
+local function columns(item)
+  local detail = item.detail or ''
+  local cost = vim.tbl_get(item, 'labelDetails', 'description') or ''
+  if cost == detail and not cost:find(' tokens$') then
+    cost = ''
+  end
+  local rest = cost ~= '' and detail:sub(1, -#cost - 1):gsub(' · $', '') or detail
+  return M.columns(item.label, rest, cost:gsub('^about ', '~'), item.filterText or '')
 end
 
 --- Delete the rest of a completed mention after the cursor: Neovim replaces only the text before the cursor.
@@ -61,18 +99,28 @@ local function drop_stale_responses(client)
   end
 end
 
---- Enable completion in a prompt document, with a request for every typed character.
+--- Request the items for the text before the cursor, if it may be a mention.
+---@param bufnr integer
+local function request(bufnr)
+  if is_in_mention(bufnr) then
+    local incomplete = vim.lsp.protocol.CompletionTriggerKind.TriggerForIncompleteCompletions
+    vim.lsp.completion.get({ ctx = { triggerKind = incomplete } })
+  end
+end
+
+--- Enable completion in a document, with a request for every typed character.
 --- Neovim's own filter does not match like the server, and Neovim sends no further requests once its list is empty.
 ---@param client vim.lsp.Client
 ---@param bufnr integer
 ---@param group integer Autocommand group of the document.
 function M.attach(client, bufnr, group)
   drop_stale_responses(client)
+  vim.bo[bufnr].completeopt = 'menuone,noselect,fuzzy,popup'
   vim.lsp.completion.enable(true, client.id, bufnr, {
     autotrigger = false,
     convert = function(item)
       -- Neovim cuts a word at its first space, but mentions may contain spaces.
-      return { word = vim.tbl_get(item, 'textEdit', 'newText') or item.label }
+      return vim.tbl_extend('error', columns(item), { word = vim.tbl_get(item, 'textEdit', 'newText') or item.label })
     end,
   })
   local typed, length = false, 0
@@ -90,9 +138,8 @@ function M.attach(client, bufnr, group)
       local new_length = #vim.api.nvim_get_current_line()
       local erased = new_length < length and vim.fn.complete_info({ 'selected' }).selected == -1
       length = new_length
-      if (typed or erased) and is_in_mention() then
-        local incomplete = vim.lsp.protocol.CompletionTriggerKind.TriggerForIncompleteCompletions
-        vim.lsp.completion.get({ ctx = { triggerKind = incomplete } })
+      if typed or erased then
+        request(bufnr)
       end
       typed = false
     end,
@@ -126,6 +173,9 @@ function M.attach(client, bufnr, group)
       end
     end,
   })
+  if vim.api.nvim_get_current_buf() == bufnr and vim.api.nvim_get_mode().mode == 'i' then
+    request(bufnr) -- the mention was typed while the server started
+  end
 end
 
 return M

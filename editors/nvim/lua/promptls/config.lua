@@ -28,7 +28,6 @@
 ---@field preview? promptls.WindowOptions
 ---@field ask? promptls.WindowOptions
 ---@field search? promptls.SearchOptions
----@field terminal_lines? integer Maximum number of lines sent for `@terminal`.
 ---@field restarts? integer Maximum number of automatic restarts per minute after a crash.
 ---@field complete? promptls.Complete A language model, for `languageModel.use = "editor"`.
 
@@ -48,7 +47,6 @@ M.defaults = {
   preview = { style = 'float', width = 0.85, height = 0.85, border = 'rounded' },
   ask = { style = 'float', width = 0.6, height = 0.3, border = 'rounded' },
   search = { to = 'quickfix', limit = 30 },
-  terminal_lines = 200,
   restarts = 3,
 }
 

@@ -6,7 +6,7 @@ local M = {}
 
 ---@class promptls.Consumer
 ---@field title string
----@field send fun(prompt: string, result: table, question: string)
+---@field send fun(prompt: string, result: table, question: string): boolean? false: the prompt was not sent.
 ---@field available? fun(): boolean
 
 ---@type table<string, promptls.Consumer>
@@ -74,21 +74,24 @@ end
 ---@param result table
 ---@param question string
 ---@param name? string
----@param on_selected? fun(name: string) Called before the prompt is sent.
-function M.send(prompt, result, question, name, on_selected)
+---@param on_selected? fun() Called before the prompt is sent.
+---@param on_sent? fun() Not called if the consumer fails.
+function M.send(prompt, result, question, name, on_selected, on_sent)
   local function send_to(selected)
     if not selected then
       return
     end
     if not registry[selected] then
       return notify.error(
-        ("Unknown consumer '%s'. Available consumers: %s."):format(selected, table.concat(M.names(), ', '))
+        ("Cannot send the prompt to '%s'. Available: %s."):format(selected, table.concat(M.names(), ', '))
       )
     end
     if on_selected then
-      on_selected(selected)
+      on_selected()
     end
-    registry[selected].send(prompt, result, question)
+    if registry[selected].send(prompt, result, question) ~= false and on_sent then
+      on_sent()
+    end
   end
   local names = M.names()
   if name or #names == 1 then
@@ -119,15 +122,17 @@ M.register('terminal', {
   send = function(prompt)
     local bufnr = newest_terminal()
     if not bufnr then
-      return notify.info('No terminal is open.')
+      notify.info('No terminal is open.')
+      return false
     end
     -- The text of a prompt is never typed: it quotes files, and a shell would execute its lines. Neovim does not report
     -- which program reads the terminal, nor whether the program has switched bracketed paste on. A path without a line
-    -- end does nothing until the user presses Enter.
-    local path = vim.fn.tempname() .. '.md'
-    if path:find('%c') or vim.fn.writefile(vim.split(prompt, '\n', { plain = true }), path) ~= 0 then
+    -- end does nothing until the user presses Enter; it must not have characters with a meaning in a shell.
+    local path, lines = vim.fn.tempname() .. '.md', vim.split(prompt, '\n', { plain = true })
+    if path:find('[^%w/._:\\~\128-\255-]') or vim.fn.writefile(lines, path) ~= 0 then
       local problem = 'Cannot write the prompt to %s. Set TMPDIR to another folder.'
-      return notify.error(problem:format(vim.fn.strtrans(path)))
+      notify.error(problem:format(vim.fn.strtrans(path)))
+      return false
     end
     vim.fn.chansend(vim.b[bufnr].terminal_job_id, path .. ' ')
     notify.info('The path of the prompt is in the terminal; the file is deleted when Neovim exits.')

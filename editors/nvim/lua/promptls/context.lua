@@ -1,10 +1,11 @@
 -- Client context: the state of the editor sent to the server. A part accompanies every request; the rest is sent only
 -- when the server requests it.
 
-local config = require('promptls.config')
 local documents = require('promptls.documents')
 
 local M = {}
+
+local MAX_TERMINAL_LINES = 200 -- a failing test run fits; the server shortens it to the budget
 
 ---@class promptls.Position
 ---@field line integer
@@ -178,7 +179,7 @@ local function terminal()
   while #lines > 0 and lines[#lines]:find('^%s*$') do
     lines[#lines] = nil
   end
-  return table.concat(lines, '\n', math.max(1, #lines - config.get().terminal_lines + 1))
+  return table.concat(lines, '\n', math.max(1, #lines - MAX_TERMINAL_LINES + 1))
 end
 
 --- Return the clipboard, or the unnamed register without a clipboard.

@@ -6,7 +6,15 @@ local M = {}
 
 M.SCHEME = 'prompt://'
 local PAGE_SCHEME = 'promptls-page:'
-local PROMPT_NAME = '%.prompt%l*%.md$' -- also the older *.prompt.md
+--- Instruction files of coding agents, as in the server's `is_instruction_file`.
+local INSTRUCTIONS = vim.regex(
+  [=[\C\v%(^|/)%(%(AGENTS|CLAUDE|CLAUDE\.local|GEMINI|CODEBUDDY|SKILL|copilot-instructions)\.md]=]
+    .. [=[|\.%(cursor|windsurf|cline|codebuddy)rules)$]=]
+    .. [=[|\.%(instructions\.md|prompt\.md|mdc|rule\.md|chatmode\.md|agent\.md)$]=]
+    .. [=[|%(^|/)\.%(cursor/rules|claude/%(rules|commands|agents)|github/%(instructions|prompts|agents)]=]
+    .. [=[|windsurf/rules|clinerules|roo/rules|continue/rules|promptls/rules|codebuddy/rules|sourcegraph)/[^/]]=]
+    .. [=[|%(^|/)\.%(promptls|codebuddy)/rules\.md$]=]
+)
 
 --- LSP language ids that differ from Neovim's filetypes.
 local language_ids = { gitcommit = 'git-commit', gitrebase = 'git-rebase', text = 'plaintext', sh = 'shellscript' }
@@ -22,17 +30,32 @@ local function prompt_languages()
   return valid and languages or {}
 end
 
+--- Return whether a file name is that of a prompt document. The prompt files of VS Code have the older name, too.
+---@param name string
+function M.is_prompt_name(name)
+  return name:find('%.promptls%.md$') ~= nil
+    or name:find('%.prompt%.md$') ~= nil and not name:find('.github/prompts/', 1, true)
+end
+
 --- Return whether a buffer is a prompt document.
 ---@param bufnr integer
 ---@return boolean
 function M.is_prompt(bufnr)
   local name = vim.api.nvim_buf_get_name(bufnr)
   local filetype = vim.bo[bufnr].filetype
-  if filetype == 'promptls' or name:find(PROMPT_NAME) then
+  if filetype == 'promptls' or M.is_prompt_name(name) then
     return true
   end
   local is_page = vim.startswith(name, PAGE_SCHEME)
   return not is_page and vim.list_contains(prompt_languages(), language_ids[filetype] or filetype)
+end
+
+--- Return whether a buffer has language features: a prompt document, or an instruction file of coding agents, which
+--- the server checks. All other buffers are only synchronized.
+---@param bufnr integer
+function M.has_features(bufnr)
+  local name = vim.api.nvim_buf_get_name(bufnr):gsub('\\', '/')
+  return M.is_prompt(bufnr) or INSTRUCTIONS:match_str(name) ~= nil and M.is_file(bufnr)
 end
 
 --- Return the LSP language id of a buffer.
@@ -41,7 +64,7 @@ end
 ---@return string
 function M.language(bufnr, filetype)
   local name = vim.api.nvim_buf_get_name(bufnr)
-  return name:find(PROMPT_NAME) and 'promptls' or language_ids[filetype] or filetype
+  return M.is_prompt_name(name) and 'promptls' or language_ids[filetype] or filetype
 end
 
 --- Return whether a buffer is a text file small enough to be sent.
@@ -62,14 +85,14 @@ end
 --- Return whether `path` is `folder` or is inside it.
 ---@param folder string
 ---@param path string
-local function contains(folder, path)
+function M.contains(folder, path)
   return path == folder or vim.startswith(path, (folder:gsub('/+$', '')) .. '/')
 end
 
 --- Return whether a folder without a root marker may be a workspace: not the home folder or a parent of it.
 ---@param folder string
 local function may_be_workspace(folder)
-  return not contains(folder, vim.fs.normalize(vim.uv.os_homedir() or '/'))
+  return not M.contains(folder, vim.fs.normalize(vim.uv.os_homedir() or '/'))
 end
 
 --- Return the nearest folder with a root marker, starting at `folder` and going up.
@@ -88,7 +111,7 @@ function M.root(bufnr)
   local cwd = vim.fs.normalize(vim.fn.getcwd())
   if M.is_file(bufnr) then
     local file = vim.fs.normalize(vim.api.nvim_buf_get_name(bufnr))
-    return marked_root(vim.fs.dirname(file)) or contains(cwd, file) and may_be_workspace(cwd) and cwd or nil
+    return marked_root(vim.fs.dirname(file)) or M.contains(cwd, file) and may_be_workspace(cwd) and cwd or nil
   end
   local file = M.active_file()
   return file and M.root(file) or marked_root(cwd) or may_be_workspace(cwd) and cwd or nil

@@ -158,7 +158,7 @@ M.handlers['client/registerCapability'] = function(err, params, ctx)
   local response = vim.lsp.handlers['client/registerCapability'](err, params, ctx)
   local client = vim.lsp.get_client_by_id(ctx.client_id)
   for bufnr in pairs(client and client.attached_buffers or {}) do
-    if client and vim.api.nvim_buf_is_loaded(bufnr) and not documents.is_prompt(bufnr) then
+    if client and vim.api.nvim_buf_is_loaded(bufnr) and not documents.has_features(bufnr) then
       code_buffers.restore_defaults(client, bufnr) -- registration sets Neovim's defaults again
     end
   end

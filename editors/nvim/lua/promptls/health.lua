@@ -125,7 +125,7 @@ local function check_integrations()
     health.info('@clipboard: unnamed register (no clipboard provider)')
   end
   local names = require('promptls.consumers').names()
-  health.info('consumers of prompts: ' .. (#names > 0 and table.concat(names, ', ') or 'none'))
+  health.info('prompts can be sent to: ' .. (#names > 0 and table.concat(names, ', ') or 'none'))
 end
 
 function M.check()

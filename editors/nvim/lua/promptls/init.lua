@@ -49,7 +49,7 @@ function M.request(method, params, opts)
   return require('promptls.client').request(method, params, opts)
 end
 
---- Register a consumer of prompts for the key `s` of pages.
+--- Register a function to which the key `s` of pages can send prompts.
 ---@param name string
 ---@param consumer promptls.Consumer
 function M.register(name, consumer)

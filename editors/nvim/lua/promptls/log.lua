@@ -5,9 +5,7 @@ local window = require('promptls.window')
 
 local M = {}
 
-local DOCTOR_TIMEOUT = 60000 -- milliseconds
-
---- Return the default path of the log file on this system. `promptls doctor` reports the path as well but is slow.
+--- Return the path of the log file on this system; `promptls doctor` reports it, too, but is slow.
 ---@return string
 local function default_log_file()
   local home = vim.uv.os_homedir() or ''
@@ -24,7 +22,11 @@ end
 local function view(file)
   vim.api.nvim_set_current_win(window.non_floating())
   vim.cmd('botright split')
+  -- The log quotes names of files, which must not be taken for a modeline. A new buffer inherits the global value.
+  local modeline = vim.go.modeline
+  vim.go.modeline = false
   vim.cmd.view({ args = { file }, magic = { file = false } })
+  vim.go.modeline = modeline
   vim.cmd('normal! G')
 end
 
@@ -34,20 +36,7 @@ function M.open()
   if vim.uv.fs_stat(file) then
     return view(file)
   end
-  local command, problem = require('promptls.server').find(require('promptls.documents').root(0))
-  if not command then
-    return notify.error(problem --[[@as string]])
-  end
-  local doctor = vim.list_extend(vim.list_slice(command.cmd, 1, #command.cmd - 1), { 'doctor' })
-  vim.system(doctor, { text = true, timeout = DOCTOR_TIMEOUT }, function(completed)
-    vim.schedule(function()
-      local reported = (completed.stdout or ''):match('log: ([^\n]+)')
-      if reported and vim.uv.fs_stat(reported) then
-        return view(reported)
-      end
-      notify.info('The server has not written a log file.')
-    end)
-  end)
+  notify.info(('The server has not written the log file %s.'):format(file))
 end
 
 return M

@@ -99,7 +99,7 @@ end
 local function highlight_quoted_files(lines, fences)
   vim.treesitter.stop()
   vim.bo.syntax = 'markdown'
-  vim.cmd('silent! syntax clear markdownError') -- the underscores of names
+  vim.cmd('silent! syntax clear markdownError markdownBold markdownLinkText') -- of "__init__" and "[pin] [drop]"
   local clusters, count = {}, 0
   for _, fence in ipairs(fences) do
     local path = lines[fence.startLine + 1]:match(' path="([^"]+)"')
@@ -259,6 +259,7 @@ local function open_as_document()
     vim.bo.buftype, vim.bo.bufhidden, vim.bo.swapfile = 'nofile', 'hide', false
     vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(text, '\n', { plain = true }))
     vim.bo.filetype = 'markdown'
+    vim.bo.modeline = false -- the buffer quotes files, and could be saved and read again
   end)
 end
 
@@ -266,9 +267,8 @@ local function send()
   local page = current()
   with_text(page, function(text, result)
     consumers.send(text, result --[[@as table]], page.source.question(), nil, function()
-      page.source.finish()
       window.close(page.window)
-    end)
+    end, page.source.finish)
   end)
 end
 
@@ -386,7 +386,7 @@ local function keys_of(kind)
       act(name)
     end
   end
-  keys.s = { send, desc = 'send the prompt to a consumer' }
+  keys.s = { send, desc = 'send the prompt to a chat plugin or a terminal' }
   keys.p = { action('pin'), desc = 'pin or unpin the item' }
   keys.x = { action('drop'), desc = 'drop or restore the item' }
   keys.a = { action('add'), desc = 'add the item that was left out' }

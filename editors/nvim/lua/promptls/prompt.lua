@@ -47,7 +47,7 @@ function M.text(bufnr)
   return table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n')
 end
 
---- Enable completion, inlay hints and code lenses in a prompt document.
+--- Enable completion, inlay hints and code lenses in a prompt document or an instruction file.
 ---@param lsp_client vim.lsp.Client
 ---@param bufnr integer
 function M.attach(lsp_client, bufnr)
@@ -56,7 +56,7 @@ function M.attach(lsp_client, bufnr)
   if completion.is_enabled() then
     completion.attach(lsp_client, bufnr, group)
   end
-  if config.get().inlay_hints then
+  if config.get().inlay_hints and documents.is_prompt(bufnr) then
     vim.lsp.inlay_hint.enable(true, { bufnr = bufnr })
   end
   if config.get().code_lens then
@@ -257,16 +257,29 @@ function M.copy(bufnr)
   end)
 end
 
+--- Write the answer of the language model below the question of a prompt document.
+---@param bufnr integer
+function M.answer(bufnr)
+  notify.info('Waiting for the language model. :Promptls cancel stops it.')
+  client.request('promptls/answer', { uri = vim.uri_from_bufnr(bufnr) }, {
+    bufnr = bufnr,
+    on_result = function(result)
+      notify.info(('Answered by %s, with %s tokens.'):format(result.model, notify.number(result.tokens.used)))
+    end,
+  })
+end
+
 --- Run a command of a code lens or code action on the document named by its argument.
 ---@param command lsp.Command
----@param action fun(bufnr: integer)
+---@param action 'build'|'copy'|'answer'
 function M.run_command(command, action)
   local uri = vim.tbl_get(command, 'arguments', 1, 'uri')
   local bufnr = uri and vim.uri_to_bufnr(uri)
   if not bufnr or not vim.api.nvim_buf_is_loaded(bufnr) then
     return notify.error(BUFFER_CLOSED)
   end
-  action(bufnr)
+  vim.cmd.redraw() -- a message below the menu of the code lenses would wait for a key
+  M[action](bufnr)
 end
 
 return M

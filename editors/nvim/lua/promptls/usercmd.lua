@@ -63,6 +63,18 @@ local function with_build_options(run)
   end
 end
 
+--- Return a subcommand that calls a function of the module `prompt` with the current prompt document.
+---@param name 'copy'|'answer'
+local function in_prompt_document(name)
+  return function()
+    local bufnr = vim.api.nvim_get_current_buf()
+    if not documents.is_prompt(bufnr) then
+      return notify.error('The current buffer is not a prompt document. Run :Promptls ask to open one.')
+    end
+    require('promptls.prompt')[name](bufnr)
+  end
+end
+
 ---@type table<string, promptls.Subcommand>
 local subcommands = {
   build = {
@@ -168,13 +180,11 @@ local subcommands = {
   },
   copy = {
     description = 'Build the prompt of this document and copy it to the registers.',
-    run = function()
-      local bufnr = vim.api.nvim_get_current_buf()
-      if not documents.is_prompt(bufnr) then
-        return notify.error('The current buffer is not a prompt document. Run :Promptls ask to open one.')
-      end
-      require('promptls.prompt').copy(bufnr)
-    end,
+    run = in_prompt_document('copy'),
+  },
+  answer = {
+    description = 'Write the answer of the language model below the question of this document.',
+    run = in_prompt_document('answer'),
   },
   scratch = {
     description = 'Open a prompt document without a file.',
@@ -259,7 +269,7 @@ function M.run(command)
   end
   local subcommand = subcommands[name]
   if not subcommand then
-    return notify.error(("Unknown subcommand '%s'. Valid: %s."):format(name, table.concat(M.names(), ', ')))
+    return notify.error(("Unknown subcommand '%s'. Press Tab after :Promptls to list them."):format(name))
   end
   config.get() -- reports invalid options
   local options, text = M.parse(rest, subcommand.options or {})

@@ -28,8 +28,7 @@ local function to_cells(option, available, minimum)
 end
 
 ---@param opts promptls.WindowOptions
----@param hints? string[]
-local function geometry(opts, hints)
+local function geometry(opts)
   local columns, lines = vim.o.columns - 2, vim.o.lines - vim.o.cmdheight - 3
   local width, height = to_cells(opts.width or 0.8, columns, 40), to_cells(opts.height or 0.8, lines, 5)
   return {
@@ -38,12 +37,10 @@ local function geometry(opts, hints)
     height = height,
     row = math.max(0, math.floor((lines - height) / 2)),
     col = math.max(0, math.floor((columns - width) / 2)),
-    footer = hints and ' ' .. M.fit(hints, width - 2) .. ' ',
-    footer_pos = hints and 'right' or nil,
   }
 end
 
---- Join the hints that fit a width. The last hint, which closes the window, is always shown.
+--- Join the hints that fit a width, above all the last one, which closes the window.
 ---@param hints string[]
 ---@param width integer
 ---@return string
@@ -58,7 +55,29 @@ function M.fit(hints, width)
     count, all = count + 1, joined
     joined = table.concat(hints, '  ', 1, count) .. '  ' .. rest
   end
-  return count > 0 and all or rest
+  if count == 0 then
+    all = vim.iter({ rest, hints[#hints], '' }):find(function(text)
+      return vim.fn.strdisplaywidth(text) <= width
+    end)
+  end
+  return all
+end
+
+--- Show a title and the hints that fit the width: in the border of a float, in the 'winbar' of other windows.
+---@param window integer
+---@param labels {title: string, hints: string[]} The hints describe the keys, the most important first.
+function M.label(window, labels)
+  local width, title = vim.api.nvim_win_get_width(window), vim.fn.strtrans(labels.title)
+  if vim.fn.strdisplaywidth(title) > width - 2 then
+    title = vim.fn.strcharpart(title, 0, width - 3) .. '…'
+  end
+  if vim.api.nvim_win_get_config(window).relative == '' then
+    local hints = M.fit(labels.hints, width - vim.fn.strdisplaywidth(title) - 4)
+    vim.wo[window].winbar = (' %s  %%=%s '):format(title:gsub('%%', '%%%%'), hints)
+  elseif vim.api.nvim_win_get_config(window).border then
+    local footer = ' ' .. M.fit(labels.hints, width - 2) .. ' '
+    vim.api.nvim_win_set_config(window, { title = ' ' .. title .. ' ', footer = footer, footer_pos = 'right' })
+  end
 end
 
 local split_commands = {
@@ -70,10 +89,9 @@ local split_commands = {
 --- Open a window for a buffer and enter it.
 ---@param bufnr integer
 ---@param opts promptls.WindowOptions
----@param labels? {title?: string, hints?: string[]} The hints describe the keys, the most important first.
+---@param labels {title: string, hints: string[]}
 ---@return integer window
 function M.open(bufnr, opts, labels)
-  labels = labels or {}
   local split_command = split_commands[opts.style or 'float']
   local window
   if split_command then
@@ -81,16 +99,10 @@ function M.open(bufnr, opts, labels)
     vim.cmd(split_command)
     window = vim.api.nvim_get_current_win()
     vim.api.nvim_win_set_buf(window, bufnr)
-    if labels.title then
-      local title = labels.title:gsub('%%', '%%%%')
-      local width = vim.api.nvim_win_get_width(window) - vim.fn.strdisplaywidth(labels.title) - 4
-      vim.wo[window].winbar = (' %s  %%=%s'):format(title, labels.hints and M.fit(labels.hints, width) or '')
-    end
   else
-    local layout = geometry(opts, labels.hints)
+    local layout = geometry(opts)
     layout.border = opts.border or 'rounded'
     layout.style = 'minimal'
-    layout.title = labels.title and ' ' .. labels.title .. ' '
     window = vim.api.nvim_open_win(bufnr, true, layout)
     vim.wo[window].winfixbuf = true
     vim.api.nvim_create_autocmd('VimResized', {
@@ -99,10 +111,12 @@ function M.open(bufnr, opts, labels)
         if not vim.api.nvim_win_is_valid(window) then
           return true
         end
-        vim.api.nvim_win_set_config(window, geometry(opts, labels.hints))
+        vim.api.nvim_win_set_config(window, geometry(opts))
+        M.label(window, labels)
       end,
     })
   end
+  M.label(window, labels)
   vim.wo[window].wrap = true
   vim.wo[window].linebreak = true
   vim.wo[window].spell = false

@@ -87,20 +87,18 @@ function checks.codecompanion()
     names
   )
   local function call(name, arguments)
-    local tool, output, shown, status = config[name].callback(), nil, nil, nil
+    local output, shown
+    local tool = require('codecompanion.interactions.chat.tools').resolve(config[name])
     expect(tool.schema['function'].description ~= '', 'the tool is described', tool)
     chat.add_tool_output = function(_, _, text, for_user)
       output, shown = text, for_user
     end
-    tool.cmds[1]({ chat = chat }, arguments, nil, function(result)
-      status = result.status
-    end)
+    local called = { name = name, arguments = vim.json.encode(arguments) }
+    chat.tools:execute(chat, { { id = name, type = 'function', ['function'] = called } })
     wait('the tool has returned', function()
-      return status
+      return output
     end)
-    tool.args = arguments
-    tool.output[status](tool)
-    return output, shown, status
+    return output, shown
   end
   local listed = call('search_code', { query = 'round money', paths = {} })
   expect(listed:find('function rounded', 1, true), 'the list contains the function', listed)
@@ -111,8 +109,8 @@ function checks.codecompanion()
   expect(explained:find('def rounded', 1, true), 'the symbol is explained', explained)
   local context = call('get_context', { question = QUESTION })
   expect(context:find('def rounded', 1, true), 'the context contains the code', context)
-  local refused, _, status = call('read_code', { path = 'shop/money.py' })
-  expect(status == 'error' and refused:find('unknown field', 1, true), 'an error names the valid fields', refused)
+  local refused = call('read_code', { path = 'shop/money.py' })
+  expect(refused:find('unknown field', 1, true), 'an error names the valid fields', refused)
 end
 
 function checks.CopilotChat()

@@ -181,9 +181,10 @@ checks['promptls/callTool'] = function(case, result)
       output = text
     end,
   }
-  tool.cmds[1]({ chat = chat }, case.params.arguments, nil, function(called)
+  local function output_cb(called)
     tool.output[called.status](tool)
-  end)
+  end
+  tool.cmds[1]({ chat = chat }, case.params.arguments, { output_cb = output_cb })
   expect(output == result.text, 'the text of the tool is returned', output)
 end
 

@@ -156,10 +156,10 @@ end
 
 function tests.status_and_numbers()
   local short_status = require('promptls.statusline').short_status
-  equal(short_status(nil), 'promptls …', 'no status reported yet')
+  equal(short_status(nil), 'promptls starting', 'no status reported yet')
   local roots = { { files = 10, pending = 6 } }
   local indexing = short_status({ state = 'indexing', complete = 0.409, roots = roots })
-  equal(indexing, 'promptls indexing 40%', 'indexing progress')
+  equal(indexing, 'promptls indexing 40 %', 'indexing progress')
   equal(require('promptls.notify').number(1234567), '1,234,567', 'thousands separators')
   equal(require('promptls.notify').number(123), '123', 'no separator')
 end
@@ -169,7 +169,9 @@ function tests.hints()
   local hints = { 'y yank', 's send', 'q close' }
   equal(fit(hints, 23), 'y yank  s send  q close', 'all hints')
   equal(fit(hints, 22), 'y yank  …  q close', 'the first hints and the last')
-  equal(fit(hints, 5), '…  q close', 'always the last')
+  equal(fit(hints, 10), '…  q close', 'the last')
+  equal(fit(hints, 9), 'q close', 'only the last')
+  equal(fit(hints, 6), '', 'a hint is never cut')
 end
 
 function tests.progress_of_the_first_index_is_shown_after_a_second()

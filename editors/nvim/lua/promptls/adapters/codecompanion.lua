@@ -52,10 +52,12 @@ end
 --- Open a chat with a prompt and its question. The prompt is added as context, which codecompanion sends unchanged.
 ---@param text string
 ---@param question string
+---@return false? failed
 local function send_to_chat(text, question)
   local chat = require('codecompanion').chat({})
   if not chat then
-    return notify.error('CodeCompanion did not open a chat. See its log.')
+    notify.error('CodeCompanion did not open a chat. See its log.')
+    return false
   end
   chat:add_context({ role = 'user', content = text }, 'promptls', '<prompt>promptls</prompt>')
   sent_questions[vim.trim(question)] = true
@@ -74,17 +76,17 @@ local function chat_tool(tool)
   return {
     name = tool.name,
     cmds = {
-      function(tools, arguments, _, done)
+      function(tools, arguments, run)
         chat = tools.chat
         client.request('promptls/callTool', { name = tool.name, arguments = arguments }, {
           bufnr = chat.bufnr,
           on_result = function(result)
             text = result.text
-            done({ status = 'success', data = text })
+            run.output_cb({ status = 'success', data = text })
           end,
           on_error = function(message)
             text = message
-            done({ status = 'error', data = text })
+            run.output_cb({ status = 'error', data = text })
           end,
         })
       end,
@@ -136,7 +138,7 @@ function M.setup(opts)
   consumers.register('codecompanion', {
     title = 'a CodeCompanion chat',
     send = function(text, _, question)
-      send_to_chat(text, question)
+      return send_to_chat(text, question)
     end,
   })
 end

@@ -1,4 +1,4 @@
--- Fake avante.nvim: stores the slash commands of the configuration.
+-- Fake avante.nvim (interface of commit a9334315): stores the slash commands of the configuration.
 
 local M = { slash_commands = {} }
 

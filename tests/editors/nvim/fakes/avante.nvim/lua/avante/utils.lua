@@ -1,4 +1,4 @@
--- Fake avante.nvim: lists the slash commands.
+-- Fake avante.nvim (interface of commit a9334315): lists the slash commands.
 return {
   get_commands = function()
     return require('avante').slash_commands
