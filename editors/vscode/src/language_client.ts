@@ -27,7 +27,7 @@ export interface ClientOptions {
   userSettings: NestedSettings;
   workspaceSettings(): NestedSettings;
   clientContext(kinds: readonly string[]): Promise<Context>;
-  /** Handler of `promptls/complete`; undefined if the user does not allow it or the editor has no models. */
+  /** Handler of `promptls/complete`; undefined if the editor has no models. */
   complete: CompleteHandler | undefined;
   onStatusChanged(status: Status): void;
   onPageChanged(uri: string): void;
@@ -75,7 +75,7 @@ export function createClient(options: ClientOptions): LanguageClient {
   client.featureSelector = promptSelector(additionalLanguages);
   client.registerFeature(
     capabilitiesFeature((capabilities) => {
-      const promptls = { clientContext: true, complete: options.complete !== undefined };
+      const promptls = { clientContext: true, complete: options.complete !== undefined, userSettings: true };
       capabilities.experimental = { ...(capabilities.experimental as object | undefined), promptls };
       // Of LSP 3.18, which this version of the library does not have.
       const textDocumentContent = { dynamicRegistration: false };

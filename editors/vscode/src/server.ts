@@ -5,6 +5,7 @@ import * as os from "node:os";
 import * as vscode from "vscode";
 import { CloseAction, ErrorAction, type LanguageClient, State } from "vscode-languageclient/node";
 import type { ClientContextProvider } from "./client_context";
+import { additionalPromptLanguages } from "./documents";
 import { CancelledError, ReportedError, errorSentence, isCancelled, isConnectionLost } from "./errors";
 import type { ServerState } from "./format";
 import { installServer } from "./install_server";
@@ -13,14 +14,7 @@ import { completeHandler } from "./language_model";
 import { type LocateResult, type ServerExecutable, locateServer } from "./locate_server";
 import { isExecutable } from "./process";
 import type { Status } from "./protocol";
-import {
-  type NestedSettings,
-  type SettingDeclaration,
-  equalJson,
-  hasRemovedSetting,
-  userSettings,
-  workspaceSettings,
-} from "./settings";
+import { type NestedSettings, type SettingDeclaration, equalJson, userSettings, workspaceSettings } from "./settings";
 
 /** Number of crashes within `CRASH_WINDOW_MS` after which the server is not restarted. */
 const MAX_CRASHES = 5;
@@ -54,12 +48,8 @@ export class Server implements vscode.Disposable {
   private queue: Promise<void> = Promise.resolve();
   private pendingRestart: Promise<void> | undefined;
   private crashTimes: number[] = [];
-  /** Settings that the running server received. */
-  private sentSettings: { user: NestedSettings; workspace: NestedSettings; languages: unknown } = {
-    user: {},
-    workspace: {},
-    languages: [],
-  };
+  /** Additional prompt languages of the running client. */
+  private languages: string[] = [];
   private readonly listeners: vscode.Disposable[];
 
   constructor(
@@ -139,17 +129,13 @@ export class Server implements vscode.Disposable {
     this.setState("starting");
     this.log.info(`Starting ${executable.command} (from ${executable.origin}).`);
     await vscode.workspace.fs.createDirectory(this.context.globalStorageUri);
-    this.sentSettings = {
-      user: userSettings(this.settings, inspectSetting),
-      workspace: this.currentWorkspaceSettings(),
-      languages: promptLanguages(),
-    };
+    this.languages = additionalPromptLanguages();
     const client = createClient({
       command: executable.command,
       cwd: this.context.globalStorageUri.fsPath,
       log: this.log,
-      userSettings: this.sentSettings.user,
-      workspaceSettings: () => (this.sentSettings.workspace = this.currentWorkspaceSettings()),
+      userSettings: userSettings(this.settings, inspectSetting),
+      workspaceSettings: () => this.workspaceSettings(),
       clientContext: (kinds) => this.clientContext.resolve(kinds),
       complete: completeHandler(),
       onStatusChanged: (status) => this.setStatus(status),
@@ -302,21 +288,27 @@ export class Server implements vscode.Disposable {
 
   // ---- settings
 
-  private currentWorkspaceSettings(): NestedSettings {
+  private workspaceSettings(): NestedSettings {
     return vscode.workspace.isTrusted ? workspaceSettings(this.settings, inspectSetting) : {};
   }
 
-  /** Send changed settings to the server, or restart it if it reads them only at the start. */
+  /**
+   * Send the user's settings to the server, which then requests those of the workspace.
+   *
+   * Only another executable needs another process, and other languages need another client.
+   */
   private handleSettingsChange(pathChanged: boolean): void {
     if (this.state === "stopped") return;
-    const user = userSettings(this.settings, inspectSetting);
-    const removed = hasRemovedSetting(this.sentSettings.workspace, this.currentWorkspaceSettings());
-    const userChanged = !equalJson(user, this.sentSettings.user);
-    if (pathChanged || removed || userChanged || !equalJson(promptLanguages(), this.sentSettings.languages)) {
+    if (pathChanged || !equalJson(additionalPromptLanguages(), this.languages)) {
       void this.restart("settings have changed");
-    } else if (this.client?.isRunning()) {
-      void this.client.sendNotification("workspace/didChangeConfiguration", { settings: null });
+      return;
     }
+    this.changeEmitter.fire(); // the MCP server depends on settings, too
+    const settings = { promptls: userSettings(this.settings, inspectSetting) };
+    // A client that is starting sends them when it has started.
+    this.client?.sendNotification("workspace/didChangeConfiguration", { settings }).catch((error) => {
+      this.log.info(`The settings were not sent: ${errorSentence(error)}`); // the next start sends them
+    });
   }
 
   // ---- requests
@@ -400,10 +392,6 @@ async function withTimeout(promise: Promise<unknown>, ms: number): Promise<void>
 /** Return a setting of the extension itself.  These settings have machine scope, so a workspace cannot set them. */
 function extensionSetting(key: string): string {
   return vscode.workspace.getConfiguration("promptls").get<string>(key) ?? "";
-}
-
-function promptLanguages(): unknown {
-  return vscode.workspace.getConfiguration("promptls").get("documents.languages");
 }
 
 function inspectSetting(key: string) {
