@@ -15,6 +15,7 @@ import { provideCompletionItem } from "./completion";
 import { PAGE_SCHEME, SYNC_SELECTOR, additionalPromptLanguages, isSynchronized, promptSelector } from "./documents";
 import { errorSentence } from "./errors";
 import { provideHover } from "./hover";
+import { showMessage } from "./notifications";
 import { provideDocumentLinks } from "./pages";
 import type { Context, Status } from "./protocol";
 import type { NestedSettings } from "./settings";
@@ -84,6 +85,9 @@ export function createClient(options: ClientOptions): LanguageClient {
   );
   client.registerFeature(synchronizationOfShownDocuments(client));
   client.onNotification("promptls/statusChanged", (status: Status) => options.onStatusChanged(status));
+  client.onNotification("window/showMessage", ({ type, message }: { type: number; message: string }) => {
+    void showMessage(type === 1 ? "Error" : type === 2 ? "Warning" : "Information", message);
+  });
   client.onRequest("workspace/textDocumentContent/refresh", ({ uri }: { uri: string }) => {
     options.onPageChanged(uri);
     return null;

@@ -3,7 +3,7 @@
 
 import * as os from "node:os";
 import * as vscode from "vscode";
-import { CloseAction, ErrorAction, type LanguageClient, State } from "vscode-languageclient/node";
+import { CloseAction, ErrorAction, type LanguageClient } from "vscode-languageclient/node";
 import type { ClientContextProvider } from "./client_context";
 import { additionalPromptLanguages } from "./documents";
 import { CancelledError, ReportedError, errorSentence, isCancelled, isConnectionLost } from "./errors";
@@ -12,6 +12,7 @@ import { installServer } from "./install_server";
 import { createClient } from "./language_client";
 import { completeHandler } from "./language_model";
 import { type LocateResult, type ServerExecutable, locateServer } from "./locate_server";
+import { showMessage } from "./notifications";
 import { isExecutable } from "./process";
 import type { Status } from "./protocol";
 import { type NestedSettings, type SettingDeclaration, equalJson, userSettings, workspaceSettings } from "./settings";
@@ -146,18 +147,17 @@ export class Server implements vscode.Disposable {
       },
     });
     this.client = client;
-    client.onDidChangeState((event) => {
-      if (client === this.client && event.newState === State.Running) this.setState("running");
-    });
     let reason = EXITED_AT_START;
     try {
       await client.start();
       // `start` also resolves if the server exits before its first message.
-      if (client.isRunning()) return;
+      if (client.isRunning()) {
+        this.setState("running");
+        return;
+      }
     } catch (error) {
       if (!isConnectionLost(error)) reason = errorSentence(error);
     }
-    if (client !== this.client) return; // the server was running, and `handleConnectionClosed` has handled its exit
     this.client = undefined;
     if (reason === EXITED_AT_START && this.crashTimes.length > 0) this.restartAfterCrash();
     else this.fail(`Could not start the server (${executable.command}): ${reason} See the log.`);
@@ -197,7 +197,7 @@ export class Server implements vscode.Disposable {
 
   private async offerRestart(problem: string): Promise<void> {
     const [restart, showLog, doctor] = ["Restart Server", "Show Log", "Run Doctor"];
-    const action = await vscode.window.showErrorMessage(`promptls: ${problem}`, restart, showLog, doctor);
+    const action = await showMessage("Error", problem, restart, showLog, doctor);
     if (action === restart) await this.restart("requested by the user");
     else if (action === showLog) this.log.show();
     else if (action === doctor) await vscode.commands.executeCommand("promptls.doctor");
@@ -279,7 +279,7 @@ export class Server implements vscode.Disposable {
     } catch (error) {
       if (isCancelled(error)) return;
       this.log.error(errorSentence(error));
-      const action = await vscode.window.showErrorMessage(`promptls: ${errorSentence(error)}`, "Show Log");
+      const action = await showMessage("Error", errorSentence(error), "Show Log");
       if (action !== undefined) this.log.show();
       return;
     }

@@ -8,7 +8,7 @@ import { command, repository, runnerVsix, vsix, work } from "../lib/paths";
 import type { Report } from "../lib/report";
 import { type WorkbenchOptions, startWorkbench } from "../lib/workbench";
 import { installScenario } from "./install_scenario";
-import { mainScenario } from "./main_scenario";
+import { mainScenario, writeWaitingServer } from "./main_scenario";
 import { untrustedScenario } from "./untrusted_scenario";
 
 export interface ScenarioContext {
@@ -56,8 +56,12 @@ export async function runUiTests(report: Report, { pictures, only }: { pictures:
   };
   try {
     const modelLog = path.join(work, "ui-model.jsonl");
-    await runScenario({ name: "ui", vsix: [vsix, runnerVsix], env: { PROMPTLS_MODEL_LOG: modelLog } }, (context) =>
-      mainScenario(context, modelLog),
+    const home = path.join(work, "ui");
+    fs.mkdirSync(home);
+    const settings = { "promptls.server.path": writeWaitingServer(home) };
+    await runScenario(
+      { name: "ui", vsix: [vsix, runnerVsix], settings, env: { PROMPTLS_MODEL_LOG: modelLog } },
+      (context) => mainScenario(context, modelLog),
     );
     const installSettings = { "promptls.server.path": "", "promptls.server.package": buildWheel() };
     await runScenario(
