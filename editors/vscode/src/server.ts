@@ -7,13 +7,13 @@ import { CloseAction, ErrorAction, type LanguageClient } from "vscode-languagecl
 import type { ClientContextProvider } from "./client_context";
 import { additionalPromptLanguages } from "./documents";
 import { CancelledError, ReportedError, errorSentence, isCancelled, isConnectionLost } from "./errors";
-import type { ServerState } from "./format";
+import { type ServerState, plainText } from "./format";
 import { installServer } from "./install_server";
 import { createClient } from "./language_client";
 import { completeHandler } from "./language_model";
-import { type LocateResult, type ServerExecutable, locateServer } from "./locate_server";
+import { type LocateResult, type Machine, type ServerExecutable, locateServer } from "./locate_server";
 import { showMessage } from "./notifications";
-import { isExecutable } from "./process";
+import { isExecutable, realPath } from "./process";
 import type { Status } from "./protocol";
 import { type NestedSettings, type SettingDeclaration, equalJson, userSettings, workspaceSettings } from "./settings";
 
@@ -221,18 +221,23 @@ export class Server implements vscode.Disposable {
     return vscode.Uri.joinPath(this.context.globalStorageUri, "server").fsPath;
   }
 
-  /** Find the executable; a running server may have been started from another one. */
-  locate(): LocateResult {
-    const trustedFolders = vscode.workspace.isTrusted ? (vscode.workspace.workspaceFolders ?? []) : [];
-    return locateServer({
-      setting: extensionSetting("server.path"),
-      folders: trustedFolders.filter((folder) => folder.uri.scheme === "file").map((folder) => folder.uri.fsPath),
-      path: process.env.PATH ?? "",
+  /** Return what decides which programs are found. */
+  private get machine(): Machine {
+    const folders = (vscode.workspace.workspaceFolders ?? []).filter((folder) => folder.uri.scheme === "file");
+    return {
+      folders: folders.map((folder) => folder.uri.fsPath),
+      trusted: vscode.workspace.isTrusted,
+      env: process.env,
       home: os.homedir(),
-      environment: this.environment,
       windows: process.platform === "win32",
       isExecutable,
-    });
+      realPath,
+    };
+  }
+
+  /** Find the executable; a running server may have been started from another one. */
+  locate(): LocateResult {
+    return locateServer({ ...this.machine, setting: extensionSetting("server.path"), environment: this.environment });
   }
 
   /** Offer the installation at the first start on this machine; later, only a request of the user does. */
@@ -243,11 +248,8 @@ export class Server implements vscode.Disposable {
   }
 
   private async offerInstall(): Promise<void> {
-    const requirement = extensionSetting("server.package").trim();
-    const [install, openSettings] = ["Install", "Open Settings"];
-    const question = requirement ? ` Install ${requirement} with pip into a private environment of this extension?` : "";
-    const actions = requirement ? [install, openSettings] : [openSettings];
-    const action = await vscode.window.showWarningMessage(`promptls: ${this.problem}${question}`, ...actions);
+    const [install, openSettings] = ["Install…", "Open Settings"];
+    const action = await showMessage("Warning", this.problem, install, openSettings);
     if (action === install) await this.install();
     if (action === openSettings) {
       await vscode.commands.executeCommand("workbench.action.openSettings", "promptls.server");
@@ -256,25 +258,32 @@ export class Server implements vscode.Disposable {
 
   /** Create or replace the private environment, then start its server. */
   async install(): Promise<void> {
+    const requirement = extensionSetting("server.package").trim() || (await selectPackage());
+    if (!requirement) return;
     // The files of a running server must not be replaced.
     if (this.executable?.origin === "the private environment") await this.stop();
-    const options = {
-      environment: this.environment,
-      requirement: extensionSetting("server.package"),
-      python: extensionSetting("server.python"),
-      path: process.env.PATH ?? "",
-      windows: process.platform === "win32",
-    };
-    const title = `promptls: installing ${options.requirement}`;
+    const { environment, machine } = this;
+    const options = { ...machine, environment, requirement, python: extensionSetting("server.python") };
+    const title = "promptls: installing the server";
     try {
       await vscode.window.withProgress(
         { location: vscode.ProgressLocation.Notification, title, cancellable: true },
-        (progress, token) =>
-          installServer(options, token, (line) => {
-            this.log.info(line);
-            const truncated = line.length > MAX_PROGRESS_CHARS;
-            progress.report({ message: truncated ? `${line.slice(0, MAX_PROGRESS_CHARS - 1)}…` : line });
-          }),
+        (progress, token) => {
+          let current = "";
+          const show = (line: string) => progress.report({ message: plainText([current, line].filter(Boolean).join(": ")) });
+          return installServer(options, token, {
+            onStep: (step) => {
+              current = step;
+              show("");
+            },
+            onLine: (line) => {
+              this.log.info(line);
+              if (line.startsWith("> ")) return; // a command
+              const truncated = line.length > MAX_PROGRESS_CHARS;
+              show(truncated ? `${line.slice(0, MAX_PROGRESS_CHARS - 1)}…` : line);
+            },
+          });
+        },
       );
     } catch (error) {
       if (isCancelled(error)) return;
@@ -367,6 +376,24 @@ export class Server implements vscode.Disposable {
   private isRunning(): boolean {
     return this.state === "running";
   }
+}
+
+/** Ask for a wheel or a clone.  Dialogs of most systems select either files or folders. */
+async function selectPackage(): Promise<string | undefined> {
+  const [wheel, clone] = ["Wheel of a release…", "Folder of a clone…"];
+  const title = "Install the promptls server from";
+  const choice = await vscode.window.showQuickPick([wheel, clone], { title });
+  if (choice === undefined) return undefined;
+  const isWheel = choice === wheel;
+  const [uri] =
+    (await vscode.window.showOpenDialog({
+      title: `${title} a ${isWheel ? "wheel" : "clone"}`,
+      openLabel: "Install",
+      canSelectFiles: isWheel,
+      canSelectFolders: !isWheel,
+      ...(isWheel && { filters: { Wheel: ["whl"] } }),
+    })) ?? [];
+  return uri?.fsPath;
 }
 
 /** Return the value of a promise, or throw `CancelledError` as soon as the token is cancelled. */

@@ -63,16 +63,10 @@ export async function runUiTests(report: Report, { pictures, only }: { pictures:
       { name: "ui", vsix: [vsix, runnerVsix], settings, env: { PROMPTLS_MODEL_LOG: modelLog } },
       (context) => mainScenario(context, modelLog),
     );
-    const installSettings = { "promptls.server.path": "", "promptls.server.package": buildWheel() };
-    await runScenario(
-      { name: "install", vsix: [vsix], settings: installSettings, env: environmentWithoutServer() },
-      installScenario,
-    );
-    const untrustedSettings = { "promptls.server.path": "" };
-    await runScenario(
-      { name: "untrusted", vsix: [vsix], settings: untrustedSettings, env: environmentWithoutServer(), trust: true },
-      untrustedScenario,
-    );
+    const wheel = buildWheel();
+    const withoutServer = { vsix: [vsix], settings: { "promptls.server.path": "" }, env: environmentWithoutServer() };
+    await runScenario({ name: "install", ...withoutServer }, (context) => installScenario(context, wheel));
+    await runScenario({ name: "untrusted", ...withoutServer, trust: true }, untrustedScenario);
   } finally {
     await browser.close();
   }
