@@ -196,3 +196,23 @@ export function statusBarContent(state: ServerState, status: Status | undefined,
 function content(text: string, tooltip: string, level: StatusBarContent["level"]): StatusBarContent {
   return { text, tooltip, level };
 }
+
+/**
+ * Remove the sentences of Markdown before the first code block that are part of one of the messages.
+ *
+ * Prose that quotes a link or an image stays whole: a cut through the code span around it would render it.
+ */
+export function withoutMessages(markdown: string, messages: readonly string[]): string {
+  const code = markdown.indexOf("```");
+  const prose = code < 0 ? markdown : markdown.slice(0, code);
+  if (prose.includes("](")) return markdown;
+  const isStated = (sentence: string) => {
+    const text = sentence.replace(/\\(.)/g, "$1").replace(/`/g, "");
+    return text !== "" && messages.some((message) => message.includes(text));
+  };
+  const paragraphs = prose
+    .split("\n\n")
+    .map((text) => (isStated(text) ? "" : text.split(/(?<=[.?!]) /).filter((sentence) => !isStated(sentence)).join(" ")));
+  const kept = [...paragraphs, markdown.slice(prose.length)].filter((text) => text !== "");
+  return kept.join("\n\n");
+}

@@ -3,6 +3,7 @@
 import * as assert from "node:assert/strict";
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { startChatServer } from "../lib/chat_server";
 import { command } from "../lib/paths";
 import { serverPid, serverPids } from "../lib/processes";
 import { waitFor } from "../lib/report";
@@ -323,6 +324,32 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await closeAllEditors();
   });
 
+  await check("the answer of the configured language model is written below the question", async () => {
+    const before = fs.readFileSync(workbench.settingsFile, "utf8");
+    const pid = await serverPid(workbench.index);
+    const model = await startChatServer("It is `apply_discount`.");
+    try {
+      const settings = { "promptls.languageModel.use": "endpoint", "promptls.languageModel.endpoint": model.url, "promptls.languageModel.model": "m" };
+      fs.writeFileSync(workbench.settingsFile, JSON.stringify({ ...JSON.parse(before), ...settings }));
+      await ui.run("promptls: New Prompt Document");
+      await ui.tab(/Untitled/).waitFor();
+      await ui.focusEditor();
+      await ui.type("Who gives a discount? @#apply_discount ");
+      await page.locator(".codelens-decoration a", { hasText: "Answer here" }).first().click();
+      await ui.expectText(/discount\? @#apply_discount[^]*\n<!-- answer: .*\nIt is `apply_discount`\./);
+      await picture("answer");
+      await press("Control+End");
+      await ui.type("And why? ");
+      await press("Control+Alt+Enter");
+      await ui.expectText(/And why\?.*\s+<!-- answer: /);
+      assert.equal(await serverPid(workbench.index), pid);
+    } finally {
+      fs.writeFileSync(workbench.settingsFile, before);
+      model.stop();
+    }
+    await closeAllEditors();
+  });
+
   await check("a slow build can be cancelled, and the next one works", async () => {
     await ui.openFile("stock.promptls.md");
     await ui.focusEditor();
@@ -528,6 +555,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await press("Enter");
     await page.locator(".interactive-response", { hasText: "Answer of the fake model." }).first().waitFor({ timeout: 30_000 });
     await page.locator(".interactive-response .chat-used-context, .interactive-response", { hasText: /Used \d+ references?/ }).first().waitFor();
+    await picture("chat");
     const last = fs.readFileSync(modelLog, "utf8").trim().split("\n").map((line) => JSON.parse(line)).at(-1);
     assert.equal(last.extension, "promptls.promptls");
     const sent = last.messages.map((m: { text: string }) => m.text).join("\n");

@@ -12,6 +12,7 @@ import {
   mentionSummary,
   missingMentions,
   statusBarContent,
+  withoutMessages,
 } from "../../../../editors/vscode/src/format";
 import { formatMention } from "../../../../editors/vscode/src/mention";
 import type { BuildResult } from "../../../../editors/vscode/src/protocol";
@@ -121,4 +122,10 @@ test("names of the workspace show no icons and no links", () => {
   for (const text of [completionLabel(item).description, completionLabel(item).label.slice(8), mentionSummary([mention])]) {
     assert.doesNotMatch(text, /\$\(|\]\(/);
   }
+});
+
+test("a hover repeats no message, and never renders an image of a quoted name", () => {
+  assert.equal(withoutMessages("`@b.py` is missing. See `@a.py`.", ["@b.py is missing."]), "See `@a.py`.");
+  const quoted = "`@\"a. ![x](https://example.org/b.png)\"` is missing.";
+  assert.equal(withoutMessages(quoted, ['@"a. and more']), quoted);
 });
