@@ -161,8 +161,13 @@ export function mentionSummary(mentions: readonly Mention[]): string {
 /** Return what a user waits for: "starting", "indexing 40 %" or "". */
 export function activityLabel(state: ServerState, status: Status | undefined): string {
   if (state === "starting" || (state === "running" && status === undefined)) return "starting";
-  if (state !== "running" || (status?.state !== "scanning" && status?.state !== "indexing")) return "";
-  return `indexing ${Math.floor(100 * status.complete)} %`;
+  // An edit is indexed at once; naming it would make the status bar flicker.
+  const isIndexing = state === "running" && status !== undefined && isBusy(status) && status.complete < 1;
+  return isIndexing ? `indexing ${Math.floor(100 * status.complete)} %` : "";
+}
+
+function isBusy({ state }: Status): boolean {
+  return state === "scanning" || state === "indexing";
 }
 
 export interface StatusBarContent {
@@ -188,7 +193,7 @@ export function statusBarContent(state: ServerState, status: Status | undefined,
   const lines = [status.message, `${pluralize(files, "file")}, ${pluralize(symbols, "symbol")}.`, ...errors];
   if (status.embedder.problem) lines.push(status.embedder.problem);
   const tooltip = lines.filter(Boolean).join("\n");
-  if (activity) return content(`$(sync~spin) promptls ${activity}`, tooltip, "");
+  if (isBusy(status)) return content(`$(sync~spin) promptls ${activity}`.trim(), tooltip, "");
   if (status.state === "degraded") return content("$(warning) promptls", tooltip, "warning");
   return content("$(mention) promptls", tooltip, "");
 }

@@ -37,7 +37,7 @@ export function showQuestionInput(
   options: { title: string; value: string },
 ): Promise<Question | undefined> {
   const input = vscode.window.createQuickPick<Choice>();
-  input.placeholder = "Question; @ mentions files and folders, @# symbols";
+  input.placeholder = "Question, with @file and @#symbol";
   input.items = actionChoices();
   input.ignoreFocusOut = true; // a click outside must not discard the text
   const showActivity = () => {

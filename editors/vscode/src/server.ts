@@ -49,6 +49,7 @@ export class Server implements vscode.Disposable {
   private queue: Promise<void> = Promise.resolve();
   private pendingRestart: Promise<void> | undefined;
   private crashTimes: number[] = [];
+  private isOfferShown = false;
   /** Additional prompt languages of the running client. */
   private languages: string[] = [];
   private readonly listeners: vscode.Disposable[];
@@ -247,9 +248,13 @@ export class Server implements vscode.Disposable {
     await this.offerInstall();
   }
 
+  /** Offer the installation, unless the offer is shown already. */
   private async offerInstall(): Promise<void> {
+    if (this.isOfferShown) return;
+    this.isOfferShown = true;
     const [install, openSettings] = ["Install…", "Open Settings"];
     const action = await showMessage("Warning", this.problem, install, openSettings);
+    this.isOfferShown = false;
     if (action === install) await this.install();
     if (action === openSettings) {
       await vscode.commands.executeCommand("workbench.action.openSettings", "promptls.server");

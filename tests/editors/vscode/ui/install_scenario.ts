@@ -8,7 +8,7 @@ import { command } from "../lib/paths";
 import { waitFor } from "../lib/report";
 import type { ScenarioContext } from "./run_ui_tests";
 
-export async function installScenario({ ui, check, picture }: ScenarioContext, wheel: string): Promise<void> {
+export async function installScenario({ ui, check }: ScenarioContext, wheel: string): Promise<void> {
   const { page, workbench } = ui;
   const environment = path.join(workbench.home, "user/User/globalStorage/promptls.promptls/server");
   const offer = ui.notification("The promptls server was not found");
@@ -43,7 +43,6 @@ export async function installScenario({ ui, check, picture }: ScenarioContext, w
     await ui.run("promptls: Install Server");
     await selectWheel();
     await ui.notification(`installing the server: 2/3 install ${path.basename(wheel)}`).waitFor();
-    await picture("install");
     await ui.expectStatus("files indexed", 120_000);
     assert.ok(fs.existsSync(path.join(environment, "bin/promptls")));
     await ui.run("promptls: Search");

@@ -337,7 +337,6 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
       await ui.type("Who gives a discount? @#apply_discount ");
       await page.locator(".codelens-decoration a", { hasText: "Answer here" }).first().click();
       await ui.expectText(/discount\? @#apply_discount[^]*\n<!-- answer: .*\nIt is `apply_discount`\./);
-      await picture("answer");
       await press("Control+End");
       await ui.type("And why? ");
       await press("Control+Alt+Enter");
@@ -555,7 +554,6 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await press("Enter");
     await page.locator(".interactive-response", { hasText: "Answer of the fake model." }).first().waitFor({ timeout: 30_000 });
     await page.locator(".interactive-response .chat-used-context, .interactive-response", { hasText: /Used \d+ references?/ }).first().waitFor();
-    await picture("chat");
     const last = fs.readFileSync(modelLog, "utf8").trim().split("\n").map((line) => JSON.parse(line)).at(-1);
     assert.equal(last.extension, "promptls.promptls");
     const sent = last.messages.map((m: { text: string }) => m.text).join("\n");
