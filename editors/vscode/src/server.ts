@@ -298,6 +298,9 @@ export class Server implements vscode.Disposable {
       return;
     }
     await this.restart("the server was installed");
+    if (this.executable === undefined || this.executable.origin === "the private environment") return;
+    const { command, origin } = this.executable;
+    await showMessage("Information", `The installed server is not used: ${command} (${origin}) comes first.`);
   }
 
   // ---- settings

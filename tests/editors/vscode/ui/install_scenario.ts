@@ -15,9 +15,11 @@ export async function installScenario({ ui, check }: ScenarioContext, wheel: str
   const selectWheel = async () => {
     await ui.quickRows.filter({ hasText: "Wheel of a release" }).first().click();
     await waitFor("the file dialog opens", async () => (await ui.quickInput.inputValue()).startsWith("/"));
-    await ui.quickInput.fill(`${path.dirname(wheel)}/`);
-    const row = ui.quickRows.filter({ hasText: path.basename(wheel) }).first();
-    await row.click();
+    await waitFor("the wheel is selected", async () => {
+      await ui.quickInput.fill(`${path.dirname(wheel)}/`); // again, if the dialog has set its own path since
+      await ui.quickRows.filter({ hasText: path.basename(wheel) }).first().click({ timeout: 2000 });
+      return true;
+    });
   };
 
   await check("a missing server is reported, and the installation is offered but not started", async () => {
@@ -60,5 +62,8 @@ export async function installScenario({ ui, check }: ScenarioContext, wheel: str
     await ui.expectStatus("files indexed", 60_000);
     await ui.run("promptls: Run Doctor");
     await ui.expectText(`${folder}/promptls (a folder of tools)`);
+    await ui.run("promptls: Install Server");
+    await selectWheel();
+    await ui.notification(`The installed server is not used: ${folder}/promptls`).waitFor({ timeout: 120_000 });
   });
 }
