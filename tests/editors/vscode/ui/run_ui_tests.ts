@@ -46,6 +46,7 @@ export async function runUiTests(report: Report, { pictures, only }: { pictures:
           if (!pictures) return;
           const folder = path.join(repository, "editors/vscode/images");
           await ui.page.mouse.move(2, 400); // hides tooltips
+          await ui.page.locator(".statusbar-item", { hasText: "Activating Extensions" }).waitFor({ state: "detached" });
           await ui.page.screenshot({ path: path.join(folder, `${name}.png`) });
         },
       });
