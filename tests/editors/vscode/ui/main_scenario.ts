@@ -308,6 +308,10 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     }
     await ui.run("promptls: Rescan Workspace");
     await ui.expectStatus("Indexing");
+    await press("Control+k");
+    await press("a");
+    await page.locator(".quick-input-title", { hasText: /^Ask promptls: indexing \d+ %$/ }).waitFor();
+    await press("Escape");
     await page.evaluate(() => navigator.clipboard.writeText(""));
     await page.locator(".codelens-decoration a", { hasText: "Copy prompt" }).first().click();
     const notification = ui.notification("Copy the prompt now, or wait");
