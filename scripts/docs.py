@@ -343,7 +343,10 @@ def protocol_page() -> str:
         "`clientContext: true` allows `promptls/clientContext` `{kinds}`, sent when mentions need fields of the context that the "
         "request does not contain; `kinds` are the names of the fields, and the response is a Context with them. "
         "`complete: true` allows `promptls/complete` `{messages, maxTokens}`, answered by `{text}`, if the user's "
-        "settings let the editor's language model interpret questions.",
+        "settings let the editor's language model interpret questions. `userSettings: true` states that "
+        "`workspace/didChangeConfiguration` `{settings: {promptls}}` has the user's own settings, never those of a "
+        "workspace: they replace the initialization options without a restart. The server still requests the workspace "
+        "settings and does not trust them.",
         "## List and read",
         "`promptls/list` and `promptls/read` return a `text` for a language model, its `tokens`, and the `regions` in it; "
         "[List and read](../explanation/list-and-read.md) describes both texts. The budget counts the whole text. The "

@@ -68,6 +68,29 @@ def test_pushed_settings_are_applied(start: Start, shop: Path) -> None:
     assert budget(client) == 8000
 
 
+def test_users_settings_change_at_run_time_and_stay_apart_from_those_of_the_workspace(start: Start, shop: Path) -> None:
+    capabilities = {"workspace": {"configuration": True}, "experimental": {"promptls": {"userSettings": True}}}
+    client = start(shop, capabilities=capabilities, options={"budget": {"tokens": 7000}})
+    (shop / ".env").write_text("COLOR=green\n")
+    env = "what is in @.env"
+    assert [budget(client), client.build(env)["mentions"][0]["status"]] == [7000, "refused"]
+    notify_change(client, {"promptls": {"secrets": {"allowFiles": True}}})
+    assert [budget(client), client.build(env)["mentions"][0]["status"]] == [8000, "included"], (
+        "the former ones are gone"
+    )
+    client.configuration = {"budget": {"tokens": 5000}, "secrets": {"allowFiles": True}}
+    notify_change(client, {"promptls": {}})
+    assert [budget(client), client.build(env)["mentions"][0]["status"]] == [5000, "refused"]
+    assert "secrets.allowFiles is ignored" in client.wait_notification("window/showMessage")["message"]
+
+
+def test_pushed_settings_of_other_clients_are_not_trusted(start: Start, shop: Path) -> None:
+    client = start(shop)
+    client.configuration = {"budget": {"tokens": 5000}}
+    notify_change(client, {"promptls": {"budget": {"tokens": 3000}, "secrets": {"allowFiles": True}}})
+    assert budget(client) == 5000, "they are requested"
+
+
 def test_language_setting_reclassifies_open_documents(start: Start, shop: Path) -> None:
     client = start(shop, capabilities=NO_CONFIGURATION)
     client.wait_indexed()

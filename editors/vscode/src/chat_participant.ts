@@ -90,17 +90,21 @@ function showSummary(result: BuildResult, stream: vscode.ChatResponseStream): vo
   }
 }
 
-/** Return the message with mentions of the files and ranges attached in the chat box. */
+/** Return the message with mentions of attached files and ranges, in place of their names in the text or at its end. */
 function messageWithReferences(request: vscode.ChatRequest): string {
-  const mentions = request.references.map((reference) => {
-    const value = reference.value;
-    if (value instanceof vscode.Uri) return uriMention(value);
-    if (value instanceof vscode.Location) return uriMention(value.uri, toProtocolRange(value.range));
-    return undefined;
-  });
-  const missing = mentions.filter((mention) => mention !== undefined && !request.prompt.includes(mention));
-  const message = request.prompt.trim() || (request.command ? "See what is selected or attached." : "");
-  return [message, ...missing].filter(Boolean).join(" ");
+  let text = request.prompt;
+  const attached: string[] = [];
+  // Those in the text come in reverse order, so that a replacement moves no other range.
+  for (const { value, range } of request.references) {
+    const location = value instanceof vscode.Location ? value : undefined;
+    const uri = value instanceof vscode.Uri ? value : location?.uri;
+    const mention = uri && uriMention(uri, location && toProtocolRange(location.range));
+    if (mention === undefined) continue;
+    if (range !== undefined) text = text.slice(0, range[0]) + mention + text.slice(range[1]);
+    else if (!text.includes(mention)) attached.push(mention);
+  }
+  const message = text.trim() || (request.command ? "See what is selected or attached." : "");
+  return [message, ...attached].filter(Boolean).join(" ");
 }
 
 /** Convert the chat history of this participant to protocol turns. */

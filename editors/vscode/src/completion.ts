@@ -1,7 +1,9 @@
-// Completion of mentions that the user continues to type while the server computes a list.
+// Completion of mentions that the user types while the server starts, or while it computes a list.
 
 import * as vscode from "vscode";
 import type { Middleware } from "vscode-languageclient/node";
+import { isPromptDocument } from "./documents";
+import type { Server } from "./server";
 
 type ProvideCompletionItems = NonNullable<Middleware["provideCompletionItem"]>;
 
@@ -23,3 +25,26 @@ export const provideCompletionItem: ProvideCompletionItems = async (document, po
     at = cursor;
   }
 };
+
+/** Text before a cursor that is in a mention. */
+const IN_MENTION = /(^|[\s(])[@＠#]\S*$/u;
+
+/** Request completions once when the server has started, if the user has typed a mention meanwhile. */
+export function completeMentionAfterStart(server: Server): vscode.Disposable {
+  let typed: vscode.TextDocument | undefined;
+  return vscode.Disposable.from(
+    vscode.workspace.onDidChangeTextDocument(({ document }) => {
+      if (server.state !== "running" && isPromptDocument(document)) typed = document;
+    }),
+    server.onDidChange(() => {
+      if (server.state !== "running") return;
+      const editor = vscode.window.activeTextEditor;
+      if (typed !== undefined && editor?.document === typed) {
+        const { line, character } = editor.selection.active;
+        const isInMention = IN_MENTION.test(typed.lineAt(line).text.slice(0, character));
+        if (isInMention) void vscode.commands.executeCommand("editor.action.triggerSuggest");
+      }
+      typed = undefined;
+    }),
+  );
+}

@@ -60,9 +60,9 @@ function isOlderName({ uri, languageId }: vscode.TextDocument): boolean {
 
 /** Check whether a document is synchronized with the server. */
 export function isSynchronized(document: vscode.TextDocument): boolean {
-  if (isPromptDocument(document) || document.languageId === BUILT_PROMPT_LANGUAGE) return true;
   const { uri } = document;
   if (NOT_SENT.includes(uri.scheme)) return false;
+  if (isPromptDocument(document) || document.languageId === BUILT_PROMPT_LANGUAGE) return true;
   return (uri.scheme === "file" && vscode.workspace.getWorkspaceFolder(uri) !== undefined) || isShown(document);
 }
 

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import { UserError } from "./errors";
 import { ignoreMessage } from "./format";
+import { showMessage } from "./notifications";
 import type { IgnoreVerdict } from "./protocol";
 import type { Server } from "./server";
 
@@ -13,8 +14,8 @@ export async function explainIgnore(server: Server, argument?: unknown): Promise
   const verdict = await server.request<IgnoreVerdict>("explainIgnore", { uri: uri.toString() });
   const openRule = "Open Rule";
   const actions = verdict.file === undefined ? [] : [openRule];
-  const message = `promptls: ${ignoreMessage(vscode.workspace.asRelativePath(uri), verdict)}`;
-  const action = await vscode.window.showInformationMessage(message, ...actions);
+  const message = ignoreMessage(vscode.workspace.asRelativePath(uri), verdict);
+  const action = await showMessage("Information", message, ...actions);
   if (action !== openRule || verdict.file === undefined) return;
   const line = Math.max(0, (verdict.line ?? 1) - 1);
   const selection = new vscode.Range(line, 0, line, 0);

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import { registerChatParticipant } from "./chat_participant";
 import { ClientContextProvider } from "./client_context";
+import { completeMentionAfterStart } from "./completion";
 import { runDoctor } from "./doctor";
 import { explainIgnore } from "./explain_ignore";
 import { explainAtCursor, showCallPaths, showGraph } from "./info_pages";
@@ -45,7 +46,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
 
   const commands: Record<string, (argument?: unknown) => unknown> = {
     ask: () => prompts.ask(),
-    askSelection: () => prompts.askSelection(),
+    askSelection: () => prompts.ask(),
     newPrompt: () => prompts.newPrompt(),
     openPrompt: (argument) => prompts.openPrompt(argument),
     copyPrompt: (argument) => prompts.copyPrompt(argument),
@@ -83,6 +84,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     pages,
     locationHighlight,
     new StatusBarItem(server),
+    completeMentionAfterStart(server),
     ...Object.entries(commands).map(([name, run]) =>
       vscode.commands.registerCommand(`promptls.${name}`, withErrorNotification(run)),
     ),

@@ -6,6 +6,7 @@ import type {
   IgnoreVerdict,
   Item,
   MemoryEntry,
+  Mention,
   Range,
   Recipe,
   Status,
@@ -54,31 +55,42 @@ export function formatTokenUsage(tokens: TokenUsage): string {
   return `${formatCount(tokens.used)} of ${formatCount(tokens.budget)} tokens (${counter})`;
 }
 
+/**
+ * Return text of the workspace as plain text of a label.
+ *
+ * Labels show `$(name)` as an icon.  Messages make `[text](command:…)` a link that runs a command.
+ */
+export function plainText(text: string): string {
+  return text.replace(/\$\(/g, "$ (").replace(/\]\(/g, "] (");
+}
+
 export function hitLabel(hit: Item): { label: string; description: string; detail: string } {
   return {
-    label: `$(${iconOf(hit.kind)}) ${hit.symbol || fileName(hit.path)}`,
-    description: formatLocation(hit.path, hit.range),
-    detail: `${hit.kind}, ${hit.why}`,
+    label: `$(${iconOf(hit.kind)}) ${plainText(hit.symbol || fileName(hit.path))}`,
+    description: plainText(formatLocation(hit.path, hit.range)),
+    detail: plainText(`${hit.kind}, ${hit.why}`),
   };
 }
 
 export function completionLabel(item: CompletionItem): { label: string; description: string } {
   const tokens = item.tokens == null ? "" : pluralize(item.tokens, "token");
   return {
-    label: `$(${iconOf(item.kind)}) ${item.label}`,
-    description: [item.detail, tokens].filter(Boolean).join(" · "),
+    label: `$(${iconOf(item.kind)}) ${plainText(item.label)}`,
+    description: plainText([item.detail, tokens].filter(Boolean).join(" · ")),
   };
 }
 
 export function memoryLabel(entry: MemoryEntry): { label: string; description: string; detail: string } {
   const attributes = [entry.scope, entry.category, ...entry.tags.map((tag) => `#${tag}`)];
   if (entry.expires) attributes.push(`expires ${entry.expires.slice(0, 10)}`);
-  return { label: entry.title, description: attributes.join(" · "), detail: entry.content.replace(/\s+/g, " ").trim() };
+  const detail = plainText(entry.content.replace(/\s+/g, " ").trim());
+  return { label: plainText(entry.title), description: plainText(attributes.join(" · ")), detail };
 }
 
 export function recipeLabel(recipe: Recipe): { label: string; description: string; detail: string } {
   const origin = recipe.origin === "built-in" ? "" : ` (${recipe.origin})`;
-  return { label: recipe.title, description: `${recipe.name}${origin}`, detail: recipe.description };
+  const { title, name, description } = recipe;
+  return { label: plainText(title), description: plainText(`${name}${origin}`), detail: plainText(description) };
 }
 
 /** Return a sentence about whether a file is indexed, with the reason. */
@@ -137,6 +149,27 @@ export function missingMentions(result: BuildResult): string {
 /** State of the server process. */
 export type ServerState = "missing" | "stopped" | "starting" | "running" | "failed";
 
+/** Return the mentions of a question with their tokens or their problem, in one line. */
+export function mentionSummary(mentions: readonly Mention[]): string {
+  const summaries = mentions.map(({ text, status, tokens, reason }) => {
+    const isIncluded = status === "included" || status === "partial";
+    return `${text}: ${isIncluded ? pluralize(tokens, "token") : reason.replace(/\.$/, "")}`;
+  });
+  return plainText(summaries.join(" · "));
+}
+
+/** Return what a user waits for: "starting", "indexing 40 %" or "". */
+export function activityLabel(state: ServerState, status: Status | undefined): string {
+  if (state === "starting" || (state === "running" && status === undefined)) return "starting";
+  // An edit is indexed at once; naming it would make the status bar flicker.
+  const isIndexing = state === "running" && status !== undefined && isBusy(status) && status.complete < 1;
+  return isIndexing ? `indexing ${Math.floor(100 * status.complete)} %` : "";
+}
+
+function isBusy({ state }: Status): boolean {
+  return state === "scanning" || state === "indexing";
+}
+
 export interface StatusBarContent {
   text: string;
   tooltip: string;
@@ -150,8 +183,9 @@ export function statusBarContent(state: ServerState, status: Status | undefined,
   }
   if (state === "failed") return content("$(error) promptls", problem || "The server is not running.", "error");
   if (state === "stopped") return content("$(circle-slash) promptls", "The server is not running.", "");
-  if (state === "starting" || status === undefined) {
-    return content("$(sync~spin) promptls", "The server is starting.", "");
+  const activity = activityLabel(state, status);
+  if (status === undefined || state === "starting") {
+    return content(`$(sync~spin) promptls ${activity}`, "The server is starting.", "");
   }
   const files = status.roots.reduce((sum, root) => sum + root.files, 0);
   const symbols = status.roots.reduce((sum, root) => sum + root.symbols, 0);
@@ -159,14 +193,31 @@ export function statusBarContent(state: ServerState, status: Status | undefined,
   const lines = [status.message, `${pluralize(files, "file")}, ${pluralize(symbols, "symbol")}.`, ...errors];
   if (status.embedder.problem) lines.push(status.embedder.problem);
   const tooltip = lines.filter(Boolean).join("\n");
-  if (status.state === "scanning" || status.state === "indexing") {
-    const percentage = files > 0 && status.complete < 1 ? ` ${Math.floor(100 * status.complete)} %` : "";
-    return content(`$(sync~spin) promptls${percentage}`, tooltip, "");
-  }
+  if (isBusy(status)) return content(`$(sync~spin) promptls ${activity}`.trim(), tooltip, "");
   if (status.state === "degraded") return content("$(warning) promptls", tooltip, "warning");
   return content("$(mention) promptls", tooltip, "");
 }
 
 function content(text: string, tooltip: string, level: StatusBarContent["level"]): StatusBarContent {
   return { text, tooltip, level };
+}
+
+/**
+ * Remove the sentences of Markdown before the first code block that are part of one of the messages.
+ *
+ * Prose that quotes a link or an image stays whole: a cut through the code span around it would render it.
+ */
+export function withoutMessages(markdown: string, messages: readonly string[]): string {
+  const code = markdown.indexOf("```");
+  const prose = code < 0 ? markdown : markdown.slice(0, code);
+  if (prose.includes("](")) return markdown;
+  const isStated = (sentence: string) => {
+    const text = sentence.replace(/\\(.)/g, "$1").replace(/`/g, "");
+    return text !== "" && messages.some((message) => message.includes(text));
+  };
+  const paragraphs = prose
+    .split("\n\n")
+    .map((text) => (isStated(text) ? "" : text.split(/(?<=[.?!]) /).filter((sentence) => !isStated(sentence)).join(" ")));
+  const kept = [...paragraphs, markdown.slice(prose.length)].filter((text) => text !== "");
+  return kept.join("\n\n");
 }

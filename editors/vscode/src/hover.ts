@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import type { Middleware } from "vscode-languageclient/node";
+import { withoutMessages } from "./format";
 
 type ProvideHover = NonNullable<Middleware["provideHover"]>;
 
@@ -17,18 +18,3 @@ export const provideHover: ProvideHover = async (document, position, token, next
     .filter((text) => text !== "");
   return contents.length > 0 ? new vscode.Hover(contents.map((text) => new vscode.MarkdownString(text)), hover.range) : null;
 };
-
-/** Remove the sentences before the first code block that are part of one of the messages. */
-function withoutMessages(markdown: string, messages: readonly string[]): string {
-  const code = markdown.indexOf("```");
-  const prose = code < 0 ? markdown : markdown.slice(0, code);
-  const isStated = (sentence: string) => {
-    const text = sentence.replace(/\\(.)/g, "$1").replace(/`/g, "");
-    return text !== "" && messages.some((message) => message.includes(text));
-  };
-  const paragraphs = prose
-    .split("\n\n")
-    .map((text) => (isStated(text) ? "" : text.split(/(?<=[.?!]) /).filter((sentence) => !isStated(sentence)).join(" ")));
-  const kept = [...paragraphs, markdown.slice(prose.length)].filter((text) => text !== "");
-  return kept.join("\n\n");
-}

@@ -1,22 +1,29 @@
-// Installation of the server with pip into a private virtual environment, on the user's request only.
+// Installation of the server into a private virtual environment with uv or else pip, on the user's request only.
 
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { UserError } from "./errors";
-import { executablePath, findOnPath } from "./locate_server";
+import { type Machine, executablePath, findProgram } from "./locate_server";
 import { type CancellationToken, runProcess } from "./process";
 
-export interface InstallOptions {
+export interface InstallOptions extends Machine {
   /** Folder of the environment; an existing one is replaced. */
   environment: string;
-  /** Requirement passed to pip. */
+  /** A wheel, a clone or a requirement. */
   requirement: string;
-  /** Python to use; "": the first supported version on PATH. */
+  /** Python to use; "": the first supported version. */
   python: string;
-  /** Value of the PATH variable. */
-  path: string;
-  windows: boolean;
 }
+
+export interface InstallProgress {
+  /** Called at the start of each step: "2/3 install promptls.whl". */
+  onStep(step: string): void;
+  /** Called with each line of output. */
+  onLine(line: string): void;
+}
+
+/** A title, a program and its arguments. */
+type Step = [title: string, command: string, ...args: string[]];
 
 const CHECK_VERSION = "import sys; sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 15))";
 const PYTHON_NAMES = ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10", "python"];
@@ -28,26 +35,33 @@ const PYTHON_NAMES = ["python3", "python3.14", "python3.13", "python3.12", "pyth
 export async function installServer(
   options: InstallOptions,
   token: CancellationToken,
-  log: (line: string) => void,
+  progress: InstallProgress,
 ): Promise<void> {
-  if (!options.requirement.trim()) {
-    throw new UserError("promptls.server.package is empty. Set it to a clone of promptls, a wheel or a requirement.");
+  const { environment, requirement, windows } = options;
+  await fs.mkdir(path.dirname(environment), { recursive: true });
+  const environmentPython = executablePath(environment, "python", windows);
+  const install = `install ${path.basename(requirement)}`;
+  const check: Step = ["start the server", executablePath(environment, "promptls", windows), "--version"];
+  const uv = findProgram("uv", options);
+  if (uv !== undefined) {
+    try {
+      await runSteps(options, token, progress, [
+        ["create the environment", uv, "venv", "--python", options.python.trim() || ">=3.10,<3.15", environment],
+        [install, uv, "pip", "install", "--python", environmentPython, requirement],
+        check,
+      ]);
+      return;
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      progress.onLine(`${error.message} Trying pip.`); // it can have other settings, such as a package index
+    }
   }
-  await fs.mkdir(path.dirname(options.environment), { recursive: true });
   const python = await findPython(options, token);
-  await fs.rm(options.environment, { recursive: true, force: true });
-  const runStep = stepRunner(options, token, log);
-  try {
-    await runStep("create the environment", python, ["-m", "venv", options.environment]);
-    const environmentPython = executablePath(options.environment, "python", options.windows);
-    const pip = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", options.requirement.trim()];
-    await runStep(`install ${options.requirement.trim()}`, environmentPython, pip);
-    const server = executablePath(options.environment, "promptls", options.windows);
-    await runStep("run the server", server, ["--version"]);
-  } catch (error) {
-    await fs.rm(options.environment, { recursive: true, force: true });
-    throw error;
-  }
+  await runSteps(options, token, progress, [
+    ["create the environment", python, "-m", "venv", environment],
+    [install, environmentPython, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", requirement],
+    check,
+  ]);
 }
 
 async function findPython(options: InstallOptions, token: CancellationToken): Promise<string> {
@@ -56,16 +70,11 @@ async function findPython(options: InstallOptions, token: CancellationToken): Pr
     if (await isSupportedPython(setting, options, token)) return setting;
     throw new UserError(`promptls.server.python: ${setting} is not Python 3.10 to 3.14. Correct or clear the setting.`);
   }
-  const files = new Set<string>();
-  for (const folder of options.path.split(path.delimiter)) {
-    for (const name of await fs.readdir(folder).catch(() => [])) files.add(path.join(folder, name));
-  }
   for (const name of PYTHON_NAMES) {
-    const lookup = { path: options.path, windows: options.windows, isExecutable: (file: string) => files.has(file) };
-    const python = findOnPath(name, lookup);
+    const python = findProgram(name, options);
     if (python !== undefined && (await isSupportedPython(python, options, token))) return python;
   }
-  throw new UserError("Python 3.10 to 3.14 was not found on PATH. Install it or set promptls.server.python.");
+  throw new UserError("Neither uv nor Python 3.10 to 3.14 was found. Install one, or set promptls.server.python.");
 }
 
 async function isSupportedPython(python: string, options: InstallOptions, token: CancellationToken): Promise<boolean> {
@@ -79,25 +88,34 @@ async function isSupportedPython(python: string, options: InstallOptions, token:
 }
 
 /**
- * Return a function that runs one step of the installation.
+ * Run the steps of an installation into a new environment, and remove it if one fails.
  *
  * The working directory is the parent of the environment: Python imports modules from the working directory, so it
  * must not be a workspace.
  */
-function stepRunner(options: InstallOptions, token: CancellationToken, log: (line: string) => void) {
-  return async (step: string, command: string, args: string[]): Promise<void> => {
-    log(`> ${command} ${args.join(" ")}`);
-    let result;
-    try {
-      result = await runProcess(command, args, { token, cwd: path.dirname(options.environment), onLine: log });
-    } catch (error) {
-      if (token.isCancellationRequested) throw error;
-      throw new UserError(`Could not ${step}: ${(error as Error).message}.`);
+async function runSteps(
+  { environment }: InstallOptions,
+  token: CancellationToken,
+  { onStep, onLine }: InstallProgress,
+  steps: readonly Step[],
+): Promise<void> {
+  await fs.rm(environment, { recursive: true, force: true });
+  try {
+    for (const [i, [title, command, ...args]] of steps.entries()) {
+      onStep(`${i + 1}/${steps.length} ${title}`);
+      onLine(`> ${command} ${args.join(" ")}`);
+      const { exitCode, output } = await runProcess(command, args, { token, cwd: path.dirname(environment), onLine }).catch(
+        (error: Error) => {
+          if (token.isCancellationRequested) throw error;
+          throw new UserError(`Could not ${title}: ${error.message}.`);
+        },
+      );
+      if (exitCode !== 0) throw new UserError(`Could not ${title}: ${failureReason(output)} See the log.`);
     }
-    if (result.exitCode !== 0) {
-      throw new UserError(`Could not ${step}: ${failureReason(result.output)} See the log.`);
-    }
-  };
+  } catch (error) {
+    await fs.rm(environment, { recursive: true, force: true });
+    throw error;
+  }
 }
 
 /** Return the last line of a failed program's output that names an error, else the last line. */

@@ -15,6 +15,7 @@ import { provideCompletionItem } from "./completion";
 import { PAGE_SCHEME, SYNC_SELECTOR, additionalPromptLanguages, isSynchronized, promptSelector } from "./documents";
 import { errorSentence } from "./errors";
 import { provideHover } from "./hover";
+import { showMessage } from "./notifications";
 import { provideDocumentLinks } from "./pages";
 import type { Context, Status } from "./protocol";
 import type { NestedSettings } from "./settings";
@@ -27,7 +28,7 @@ export interface ClientOptions {
   userSettings: NestedSettings;
   workspaceSettings(): NestedSettings;
   clientContext(kinds: readonly string[]): Promise<Context>;
-  /** Handler of `promptls/complete`; undefined if the user does not allow it or the editor has no models. */
+  /** Handler of `promptls/complete`; undefined if the editor has no models. */
   complete: CompleteHandler | undefined;
   onStatusChanged(status: Status): void;
   onPageChanged(uri: string): void;
@@ -75,7 +76,7 @@ export function createClient(options: ClientOptions): LanguageClient {
   client.featureSelector = promptSelector(additionalLanguages);
   client.registerFeature(
     capabilitiesFeature((capabilities) => {
-      const promptls = { clientContext: true, complete: options.complete !== undefined };
+      const promptls = { clientContext: true, complete: options.complete !== undefined, userSettings: true };
       capabilities.experimental = { ...(capabilities.experimental as object | undefined), promptls };
       // Of LSP 3.18, which this version of the library does not have.
       const textDocumentContent = { dynamicRegistration: false };
@@ -84,6 +85,9 @@ export function createClient(options: ClientOptions): LanguageClient {
   );
   client.registerFeature(synchronizationOfShownDocuments(client));
   client.onNotification("promptls/statusChanged", (status: Status) => options.onStatusChanged(status));
+  client.onNotification("window/showMessage", ({ type, message }: { type: number; message: string }) => {
+    void showMessage(type === 1 ? "Error" : type === 2 ? "Warning" : "Information", message);
+  });
   client.onRequest("workspace/textDocumentContent/refresh", ({ uri }: { uri: string }) => {
     options.onPageChanged(uri);
     return null;

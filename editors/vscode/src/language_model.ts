@@ -5,12 +5,13 @@ import { UserError } from "./errors";
 import type { CompleteHandler } from "./language_client";
 import { lm } from "./optional_api";
 
-/** Return the handler of `promptls/complete`; undefined unless `languageModel.use` is "editor". */
+/** Return the handler of `promptls/complete`; undefined if the editor has no such API. */
 export function completeHandler(): CompleteHandler | undefined {
-  // The setting has machine scope, so a workspace cannot enable it.
-  const use = vscode.workspace.getConfiguration("promptls").get<string>("languageModel.use");
-  if (use !== "editor" || lm?.selectChatModels === undefined) return undefined;
+  if (lm?.selectChatModels === undefined) return undefined;
   return async (params, token) => {
+    // The setting has machine scope, so a workspace cannot enable it.
+    const use = vscode.workspace.getConfiguration("promptls").get<string>("languageModel.use");
+    if (use !== "editor") throw new UserError("The settings do not allow the editor's language model.");
     const model = await selectModel();
     const options = {
       justification: "promptls uses the model to choose the code for your question.",

@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import { memoryLabel } from "./format";
-import { withErrorNotification } from "./notifications";
+import { showMessage, withErrorNotification } from "./notifications";
 import type { MemoryEntry, MemoryResult } from "./protocol";
 import type { Server } from "./server";
 
@@ -101,5 +101,5 @@ async function updateMemoryEntry(server: Server, entry: MemoryEntry): Promise<vo
 }
 
 function showWarnings(memory: MemoryResult): void {
-  for (const warning of memory.warnings) void vscode.window.showWarningMessage(`promptls: ${warning}`);
+  for (const warning of memory.warnings) void showMessage("Warning", warning);
 }

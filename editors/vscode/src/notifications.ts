@@ -2,9 +2,20 @@
 
 import * as vscode from "vscode";
 import { ReportedError, errorSentence, isCancelled } from "./errors";
+import { plainText } from "./format";
 
 /** Delay before a progress notification appears, in milliseconds; most operations finish earlier. */
 const PROGRESS_DELAY_MS = 400;
+
+/** Show a message without links, because it can quote the workspace, and return the selected action. */
+export function showMessage(
+  severity: "Error" | "Warning" | "Information",
+  message: string,
+  ...actions: string[]
+): Thenable<string | undefined> {
+  const text = message.startsWith("promptls ") ? message : `promptls: ${message}`;
+  return vscode.window[`show${severity}Message`](plainText(text), ...actions);
+}
 
 /** Wrap a function so that its errors are shown as notifications. */
 export function withErrorNotification<A extends unknown[]>(
@@ -15,7 +26,7 @@ export function withErrorNotification<A extends unknown[]>(
       await callback(...args);
     } catch (error) {
       if (isCancelled(error) || error instanceof ReportedError) return;
-      void vscode.window.showErrorMessage(`promptls: ${errorSentence(error)}`);
+      void showMessage("Error", errorSentence(error));
     }
   };
 }

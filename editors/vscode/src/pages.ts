@@ -6,7 +6,7 @@ import type { DocumentLinkMiddleware } from "vscode-languageclient/node";
 import { BUILT_PROMPT_LANGUAGE, PAGE_SCHEME, isPromptDocument } from "./documents";
 import { UserError } from "./errors";
 import { missingMentions, pluralize, promptText } from "./format";
-import { withDelayedProgress } from "./notifications";
+import { showMessage, withDelayedProgress } from "./notifications";
 import { openLocation } from "./open_location";
 import { chat } from "./optional_api";
 import type { BuildParams, BuildResult, Location, OpenedPage } from "./protocol";
@@ -51,6 +51,11 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Disposa
       this.changeEmitter,
       server.onDidChangePage((uri) => this.changeEmitter.fire(vscode.Uri.parse(uri))),
       vscode.workspace.registerTextDocumentContentProvider(PAGE_SCHEME, this),
+      vscode.workspace.onDidOpenTextDocument((document) => {
+        if (document.uri.scheme !== PAGE_SCHEME || document.languageId === BUILT_PROMPT_LANGUAGE) return;
+        // In a Markdown document, VS Code follows links to commands, and a page quotes files.
+        void vscode.languages.setTextDocumentLanguage(document, BUILT_PROMPT_LANGUAGE);
+      }),
       vscode.workspace.onDidChangeTextDocument(({ document }) => {
         if (document.uri.scheme !== PAGE_SCHEME) return;
         this.moveCursor(document.uri.toString());
@@ -231,7 +236,7 @@ async function inputTokens(current?: number): Promise<number | undefined> {
 
 function reportMissingMentions(result: BuildResult): void {
   const problem = missingMentions(result);
-  if (problem) void vscode.window.showWarningMessage(`promptls: ${problem}`);
+  if (problem) void showMessage("Warning", problem);
 }
 
 /** Build and copy a prompt without a page.  If the index is incomplete, the user decides whether to wait for it. */
@@ -241,8 +246,8 @@ export async function buildAndCopy(
 ): Promise<void> {
   const result = await withDelayedProgress(BUILD_PROGRESS, build);
   if (result.index.complete < 1) {
-    const question = `promptls: ${result.index.message} Copy the prompt now, or wait for the complete index?`;
-    const choice = await vscode.window.showWarningMessage(question, "Copy Now", "Wait");
+    const question = `${result.index.message} Copy the prompt now, or wait for the complete index?`;
+    const choice = await showMessage("Warning", question, "Copy Now", "Wait");
     if (choice === undefined) return;
     if (choice === "Wait") {
       await server.indexCompleted();

@@ -71,6 +71,15 @@ function terminate(pid: number | undefined): void {
   }
 }
 
+/** Return a path without links; the path itself if it does not exist. */
+export function realPath(file: string): string {
+  try {
+    return fs.realpathSync(file);
+  } catch {
+    return file;
+  }
+}
+
 /** Check whether a file exists and can be executed. */
 export function isExecutable(file: string): boolean {
   try {

@@ -27,14 +27,13 @@ export class PromptBuilder {
     return this.clientContext.current();
   }
 
-  /** Ask for a question and build its prompt. */
-  async ask(options: { title?: string; value?: string; params?: Partial<BuildParams> } = {}): Promise<void> {
-    const input = {
-      title: options.title ?? "Ask promptls",
-      ...(options.value !== undefined && { value: options.value }),
-    };
-    const question = await showQuestionInput(this.server, this.clientContext, input);
-    if (question !== undefined) await this.runAction(question, options.params ?? {});
+  /** Ask for a question and build its prompt.  The question begins with the selection, if there is one. */
+  async ask(title = "Ask promptls", params: Partial<BuildParams> = {}): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    const isSelected = editor !== undefined && !editor.selection.isEmpty && isCodeDocument(editor.document);
+    const options = { title, value: isSelected ? "@selection " : "" };
+    const question = await showQuestionInput(this.server, this.clientContext, options);
+    if (question !== undefined) await this.runAction(question, params);
   }
 
   private async runAction({ message, action }: Question, params: Partial<BuildParams>): Promise<void> {
@@ -43,14 +42,6 @@ export class PromptBuilder {
     if (action === "copy") return buildAndCopy(this.server, (token) => this.build(build, token));
     // The chat participant has no arguments of recipes.
     await this.pages.openPrompt(build, params.recipe === undefined ? { question: () => message } : {});
-  }
-
-  /** Ask a question about the selected lines. */
-  async askSelection(): Promise<void> {
-    const editor = vscode.window.activeTextEditor;
-    const mention = editor === undefined ? undefined : selectionMention(editor);
-    if (mention === undefined) throw new UserError("Select lines of a document first.");
-    await this.ask({ title: "Ask promptls about the selection", value: `${mention} ` });
   }
 
   /** Open a new prompt document that mentions the selected lines. */

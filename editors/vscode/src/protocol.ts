@@ -66,6 +66,7 @@ export interface Mention {
   text: string;
   kind: string;
   status: string;
+  tokens: number;
   targets: Location[];
   reason: string;
   suggestion?: string;

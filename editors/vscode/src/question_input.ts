@@ -1,9 +1,9 @@
-// Input box for a question, with completion of mentions by the server.
+// Input box for a question, with completion of mentions by the server and the tokens of complete ones.
 
 import * as vscode from "vscode";
 import type { ClientContextProvider } from "./client_context";
-import { completionLabel } from "./format";
-import type { CompletionItem, CompletionList } from "./protocol";
+import { activityLabel, completionLabel, mentionSummary } from "./format";
+import type { CompletionItem, CompletionList, Mention } from "./protocol";
 import type { Server } from "./server";
 
 /** What happens with the question. */
@@ -19,61 +19,88 @@ interface Choice extends vscode.QuickPickItem {
   completion?: CompletionItem;
 }
 
-const ACTION_CHOICES: Choice[] = [
-  { label: "$(open-preview) Build prompt and preview it", action: "preview", alwaysShow: true },
-  { label: "$(copy) Build prompt and copy it", action: "copy", alwaysShow: true },
-  { label: "$(edit) Continue in a prompt document", action: "document", alwaysShow: true },
-];
 const MAX_COMPLETIONS = 30;
+
+/** Return the actions; the first one names the mentions of the question. */
+function actionChoices(mentions: readonly Mention[] = []): Choice[] {
+  return [
+    { label: "$(open-preview) Build prompt and preview it", detail: mentionSummary(mentions), action: "preview", alwaysShow: true },
+    { label: "$(copy) Build prompt and copy it", action: "copy", alwaysShow: true },
+    { label: "$(edit) Continue in a prompt document", action: "document", alwaysShow: true },
+  ];
+}
 
 /** Show the input box; resolves with undefined if the user closes it. */
 export function showQuestionInput(
   server: Server,
   clientContext: ClientContextProvider,
-  options: { title: string; value?: string },
+  options: { title: string; value: string },
 ): Promise<Question | undefined> {
   const input = vscode.window.createQuickPick<Choice>();
-  input.title = options.title;
-  input.placeholder = "Question; @ mentions files and folders, @# symbols";
-  input.value = options.value ?? "";
-  input.items = ACTION_CHOICES;
+  input.placeholder = "Question, with @file and @#symbol";
+  input.items = actionChoices();
   input.ignoreFocusOut = true; // a click outside must not discard the text
+  const showActivity = () => {
+    input.title = [options.title, activityLabel(server.state, server.status)].filter(Boolean).join(": ");
+  };
+  showActivity();
+  const listener = server.onDidChange(showActivity);
   let pending: vscode.CancellationTokenSource | undefined;
+  let updated: Promise<void> = Promise.resolve();
   let replaceRange = { start: 0, end: 0 };
 
   const updateCompletions = async (): Promise<void> => {
     pending?.cancel();
     const text = input.value;
-    if (!text.includes("@")) {
-      input.items = ACTION_CHOICES;
+    if (!/[@＠#]/.test(text)) {
+      input.items = actionChoices();
       return;
     }
     const source = (pending = new vscode.CancellationTokenSource());
     input.busy = true;
     try {
-      const params = { text, offset: text.length, context: clientContext.current(), limit: MAX_COMPLETIONS };
+      const context = clientContext.current();
+      const params = { text, offset: text.length, context, limit: MAX_COMPLETIONS };
       const completions = await server.request<CompletionList>("completeMention", params, source.token);
-      if (source !== pending || text !== input.value) return;
+      if (source !== pending) return;
       replaceRange = completions.replace;
       input.items = toChoices(text, completions);
+      if (completions.items.length > 0) return;
+      input.busy = false;
+      const resolved = { message: text, context };
+      const { mentions } = await server.request<{ mentions: Mention[] }>("resolveMentions", resolved, source.token);
+      if (source !== pending) return;
+      const active = input.activeItems[0]?.action;
+      input.items = actionChoices(mentions);
+      if (active !== undefined) input.activeItems = input.items.filter(({ action }) => action === active);
     } catch {
       // Completion is optional; building the prompt reports the error.
-      if (source === pending) input.items = ACTION_CHOICES;
+      if (source === pending) input.items = actionChoices();
     } finally {
       if (source === pending) input.busy = false;
     }
   };
 
   return new Promise((resolve) => {
-    input.onDidChangeValue(updateCompletions);
-    input.onDidAccept(() => {
-      const [choice] = input.selectedItems;
+    const update = () => {
+      updated = updateCompletions();
+    };
+    input.onDidChangeValue(update);
+    input.onDidAccept(async () => {
+      const text = input.value;
+      let [choice] = input.selectedItems;
+      // While completions load, the list is that of an earlier text, and its first row was not chosen by the user.
+      if (input.busy && (choice?.action === undefined || choice === input.items[0])) {
+        await updated;
+        if (text !== input.value) return;
+        [choice] = input.items;
+      }
       if (choice?.completion !== undefined) {
         const separator = choice.completion.kind === "folder" ? "" : " ";
         const before = input.value.slice(0, replaceRange.start);
         const after = input.value.slice(replaceRange.end);
         input.value = `${before}${choice.completion.insertText}${separator}${after}`;
-        void updateCompletions();
+        update();
       } else if (choice?.action !== undefined && input.value.trim()) {
         resolve({ message: input.value, action: choice.action });
         input.hide();
@@ -81,11 +108,15 @@ export function showQuestionInput(
     });
     input.onDidHide(() => {
       pending?.cancel();
+      listener.dispose();
       resolve(undefined);
       input.dispose();
     });
     input.show();
-    if (input.value) void updateCompletions();
+    if (options.value) {
+      input.value = options.value; // before `show`, it would be selected, and typing would replace it
+      update();
+    }
   });
 }
 
@@ -96,9 +127,9 @@ function toChoices(text: string, completions: CompletionList): Choice[] {
     completion,
     alwaysShow: true,
   }));
-  if (mentions.length === 0) return ACTION_CHOICES;
+  if (mentions.length === 0) return actionChoices();
   const typed = text.slice(completions.replace.start, completions.replace.end);
   const complete = completions.items[0]?.insertText === typed;
   const separator: Choice = { label: "", kind: vscode.QuickPickItemKind.Separator };
-  return complete ? [...ACTION_CHOICES, separator, ...mentions] : [...mentions, separator, ...ACTION_CHOICES];
+  return complete ? [...actionChoices(), separator, ...mentions] : [...mentions, separator, ...actionChoices()];
 }

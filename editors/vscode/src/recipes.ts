@@ -1,14 +1,15 @@
 // Command “Ask by Recipe”: select a recipe, enter its arguments, ask the question.
 
 import * as vscode from "vscode";
-import { recipeLabel } from "./format";
+import { plainText, recipeLabel } from "./format";
+import { showMessage } from "./notifications";
 import type { PromptBuilder } from "./prompt_builder";
 import type { Recipe, RecipeArgument, RecipeList } from "./protocol";
 import type { Server } from "./server";
 
 export async function askByRecipe(server: Server, prompts: PromptBuilder): Promise<void> {
   const { recipes, warnings } = await server.request<RecipeList>("recipes", {});
-  for (const warning of warnings) void vscode.window.showWarningMessage(`promptls: ${warning}`);
+  for (const warning of warnings) void showMessage("Warning", warning);
   const choices = recipes.map((recipe) => ({ ...recipeLabel(recipe), recipe }));
   const choice = await vscode.window.showQuickPick(choices, {
     title: "Ask by recipe",
@@ -18,10 +19,8 @@ export async function askByRecipe(server: Server, prompts: PromptBuilder): Promi
   if (choice === undefined) return;
   const values = await inputArguments(choice.recipe);
   if (values === undefined) return;
-  await prompts.ask({
-    title: choice.recipe.title,
-    params: { recipe: choice.recipe.name, ...(Object.keys(values).length > 0 && { arguments: values }) },
-  });
+  const recipe = choice.recipe.name;
+  await prompts.ask(choice.recipe.title, { recipe, ...(Object.keys(values).length > 0 && { arguments: values }) });
 }
 
 /** Ask for the arguments of a recipe; undefined if the user cancels. */
@@ -44,7 +43,7 @@ function inputArgument(argument: RecipeArgument, title: string): Thenable<string
   }
   return vscode.window.showInputBox({
     title,
-    prompt: `${argument.description}${hint}`,
+    prompt: plainText(`${argument.description}${hint}`),
     validateInput: (value) => (argument.required && !value.trim() ? "Enter a value." : undefined),
   });
 }

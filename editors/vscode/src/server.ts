@@ -3,24 +3,19 @@
 
 import * as os from "node:os";
 import * as vscode from "vscode";
-import { CloseAction, ErrorAction, type LanguageClient, State } from "vscode-languageclient/node";
+import { CloseAction, ErrorAction, type LanguageClient } from "vscode-languageclient/node";
 import type { ClientContextProvider } from "./client_context";
+import { additionalPromptLanguages } from "./documents";
 import { CancelledError, ReportedError, errorSentence, isCancelled, isConnectionLost } from "./errors";
-import type { ServerState } from "./format";
+import { type ServerState, plainText } from "./format";
 import { installServer } from "./install_server";
 import { createClient } from "./language_client";
 import { completeHandler } from "./language_model";
-import { type LocateResult, type ServerExecutable, locateServer } from "./locate_server";
-import { isExecutable } from "./process";
+import { type LocateResult, type Machine, type ServerExecutable, locateServer } from "./locate_server";
+import { showMessage } from "./notifications";
+import { isExecutable, realPath } from "./process";
 import type { Status } from "./protocol";
-import {
-  type NestedSettings,
-  type SettingDeclaration,
-  equalJson,
-  hasRemovedSetting,
-  userSettings,
-  workspaceSettings,
-} from "./settings";
+import { type NestedSettings, type SettingDeclaration, equalJson, userSettings, workspaceSettings } from "./settings";
 
 /** Number of crashes within `CRASH_WINDOW_MS` after which the server is not restarted. */
 const MAX_CRASHES = 5;
@@ -54,12 +49,9 @@ export class Server implements vscode.Disposable {
   private queue: Promise<void> = Promise.resolve();
   private pendingRestart: Promise<void> | undefined;
   private crashTimes: number[] = [];
-  /** Settings that the running server received. */
-  private sentSettings: { user: NestedSettings; workspace: NestedSettings; languages: unknown } = {
-    user: {},
-    workspace: {},
-    languages: [],
-  };
+  private isOfferShown = false;
+  /** Additional prompt languages of the running client. */
+  private languages: string[] = [];
   private readonly listeners: vscode.Disposable[];
 
   constructor(
@@ -139,17 +131,13 @@ export class Server implements vscode.Disposable {
     this.setState("starting");
     this.log.info(`Starting ${executable.command} (from ${executable.origin}).`);
     await vscode.workspace.fs.createDirectory(this.context.globalStorageUri);
-    this.sentSettings = {
-      user: userSettings(this.settings, inspectSetting),
-      workspace: this.currentWorkspaceSettings(),
-      languages: promptLanguages(),
-    };
+    this.languages = additionalPromptLanguages();
     const client = createClient({
       command: executable.command,
       cwd: this.context.globalStorageUri.fsPath,
       log: this.log,
-      userSettings: this.sentSettings.user,
-      workspaceSettings: () => (this.sentSettings.workspace = this.currentWorkspaceSettings()),
+      userSettings: userSettings(this.settings, inspectSetting),
+      workspaceSettings: () => this.workspaceSettings(),
       clientContext: (kinds) => this.clientContext.resolve(kinds),
       complete: completeHandler(),
       onStatusChanged: (status) => this.setStatus(status),
@@ -160,18 +148,17 @@ export class Server implements vscode.Disposable {
       },
     });
     this.client = client;
-    client.onDidChangeState((event) => {
-      if (client === this.client && event.newState === State.Running) this.setState("running");
-    });
     let reason = EXITED_AT_START;
     try {
       await client.start();
       // `start` also resolves if the server exits before its first message.
-      if (client.isRunning()) return;
+      if (client.isRunning()) {
+        this.setState("running");
+        return;
+      }
     } catch (error) {
       if (!isConnectionLost(error)) reason = errorSentence(error);
     }
-    if (client !== this.client) return; // the server was running, and `handleConnectionClosed` has handled its exit
     this.client = undefined;
     if (reason === EXITED_AT_START && this.crashTimes.length > 0) this.restartAfterCrash();
     else this.fail(`Could not start the server (${executable.command}): ${reason} See the log.`);
@@ -211,7 +198,7 @@ export class Server implements vscode.Disposable {
 
   private async offerRestart(problem: string): Promise<void> {
     const [restart, showLog, doctor] = ["Restart Server", "Show Log", "Run Doctor"];
-    const action = await vscode.window.showErrorMessage(`promptls: ${problem}`, restart, showLog, doctor);
+    const action = await showMessage("Error", problem, restart, showLog, doctor);
     if (action === restart) await this.restart("requested by the user");
     else if (action === showLog) this.log.show();
     else if (action === doctor) await vscode.commands.executeCommand("promptls.doctor");
@@ -235,18 +222,23 @@ export class Server implements vscode.Disposable {
     return vscode.Uri.joinPath(this.context.globalStorageUri, "server").fsPath;
   }
 
-  /** Find the executable; a running server may have been started from another one. */
-  locate(): LocateResult {
-    const trustedFolders = vscode.workspace.isTrusted ? (vscode.workspace.workspaceFolders ?? []) : [];
-    return locateServer({
-      setting: extensionSetting("server.path"),
-      folders: trustedFolders.filter((folder) => folder.uri.scheme === "file").map((folder) => folder.uri.fsPath),
-      path: process.env.PATH ?? "",
+  /** Return what decides which programs are found. */
+  private get machine(): Machine {
+    const folders = (vscode.workspace.workspaceFolders ?? []).filter((folder) => folder.uri.scheme === "file");
+    return {
+      folders: folders.map((folder) => folder.uri.fsPath),
+      trusted: vscode.workspace.isTrusted,
+      env: process.env,
       home: os.homedir(),
-      environment: this.environment,
       windows: process.platform === "win32",
       isExecutable,
-    });
+      realPath,
+    };
+  }
+
+  /** Find the executable; a running server may have been started from another one. */
+  locate(): LocateResult {
+    return locateServer({ ...this.machine, setting: extensionSetting("server.path"), environment: this.environment });
   }
 
   /** Offer the installation at the first start on this machine; later, only a request of the user does. */
@@ -256,12 +248,13 @@ export class Server implements vscode.Disposable {
     await this.offerInstall();
   }
 
+  /** Offer the installation, unless the offer is shown already. */
   private async offerInstall(): Promise<void> {
-    const requirement = extensionSetting("server.package").trim();
-    const [install, openSettings] = ["Install", "Open Settings"];
-    const question = requirement ? ` Install ${requirement} with pip into a private environment of this extension?` : "";
-    const actions = requirement ? [install, openSettings] : [openSettings];
-    const action = await vscode.window.showWarningMessage(`promptls: ${this.problem}${question}`, ...actions);
+    if (this.isOfferShown) return;
+    this.isOfferShown = true;
+    const [install, openSettings] = ["Install…", "Open Settings"];
+    const action = await showMessage("Warning", this.problem, install, openSettings);
+    this.isOfferShown = false;
     if (action === install) await this.install();
     if (action === openSettings) {
       await vscode.commands.executeCommand("workbench.action.openSettings", "promptls.server");
@@ -270,53 +263,69 @@ export class Server implements vscode.Disposable {
 
   /** Create or replace the private environment, then start its server. */
   async install(): Promise<void> {
+    const requirement = extensionSetting("server.package").trim() || (await selectPackage());
+    if (!requirement) return;
     // The files of a running server must not be replaced.
     if (this.executable?.origin === "the private environment") await this.stop();
-    const options = {
-      environment: this.environment,
-      requirement: extensionSetting("server.package"),
-      python: extensionSetting("server.python"),
-      path: process.env.PATH ?? "",
-      windows: process.platform === "win32",
-    };
-    const title = `promptls: installing ${options.requirement}`;
+    const { environment, machine } = this;
+    const options = { ...machine, environment, requirement, python: extensionSetting("server.python") };
+    const title = "promptls: installing the server";
     try {
       await vscode.window.withProgress(
         { location: vscode.ProgressLocation.Notification, title, cancellable: true },
-        (progress, token) =>
-          installServer(options, token, (line) => {
-            this.log.info(line);
-            const truncated = line.length > MAX_PROGRESS_CHARS;
-            progress.report({ message: truncated ? `${line.slice(0, MAX_PROGRESS_CHARS - 1)}…` : line });
-          }),
+        (progress, token) => {
+          let current = "";
+          const show = (line: string) => progress.report({ message: plainText([current, line].filter(Boolean).join(": ")) });
+          return installServer(options, token, {
+            onStep: (step) => {
+              current = step;
+              show("");
+            },
+            onLine: (line) => {
+              this.log.info(line);
+              if (line.startsWith("> ")) return; // a command
+              const truncated = line.length > MAX_PROGRESS_CHARS;
+              show(truncated ? `${line.slice(0, MAX_PROGRESS_CHARS - 1)}…` : line);
+            },
+          });
+        },
       );
     } catch (error) {
       if (isCancelled(error)) return;
       this.log.error(errorSentence(error));
-      const action = await vscode.window.showErrorMessage(`promptls: ${errorSentence(error)}`, "Show Log");
+      const action = await showMessage("Error", errorSentence(error), "Show Log");
       if (action !== undefined) this.log.show();
       return;
     }
     await this.restart("the server was installed");
+    if (this.executable === undefined || this.executable.origin === "the private environment") return;
+    const { command, origin } = this.executable;
+    await showMessage("Information", `The installed server is not used: ${command} (${origin}) comes first.`);
   }
 
   // ---- settings
 
-  private currentWorkspaceSettings(): NestedSettings {
+  private workspaceSettings(): NestedSettings {
     return vscode.workspace.isTrusted ? workspaceSettings(this.settings, inspectSetting) : {};
   }
 
-  /** Send changed settings to the server, or restart it if it reads them only at the start. */
+  /**
+   * Send the user's settings to the server, which then requests those of the workspace.
+   *
+   * Only another executable needs another process, and other languages need another client.
+   */
   private handleSettingsChange(pathChanged: boolean): void {
     if (this.state === "stopped") return;
-    const user = userSettings(this.settings, inspectSetting);
-    const removed = hasRemovedSetting(this.sentSettings.workspace, this.currentWorkspaceSettings());
-    const userChanged = !equalJson(user, this.sentSettings.user);
-    if (pathChanged || removed || userChanged || !equalJson(promptLanguages(), this.sentSettings.languages)) {
+    if (pathChanged || !equalJson(additionalPromptLanguages(), this.languages)) {
       void this.restart("settings have changed");
-    } else if (this.client?.isRunning()) {
-      void this.client.sendNotification("workspace/didChangeConfiguration", { settings: null });
+      return;
     }
+    this.changeEmitter.fire(); // the MCP server depends on settings, too
+    const settings = { promptls: userSettings(this.settings, inspectSetting) };
+    // A client that is starting sends them when it has started.
+    this.client?.sendNotification("workspace/didChangeConfiguration", { settings }).catch((error) => {
+      this.log.info(`The settings were not sent: ${errorSentence(error)}`); // the next start sends them
+    });
   }
 
   // ---- requests
@@ -377,6 +386,24 @@ export class Server implements vscode.Disposable {
   }
 }
 
+/** Ask for a wheel or a clone.  Dialogs of most systems select either files or folders. */
+async function selectPackage(): Promise<string | undefined> {
+  const [wheel, clone] = ["Wheel of a release…", "Folder of a clone…"];
+  const title = "Install the promptls server from";
+  const choice = await vscode.window.showQuickPick([wheel, clone], { title });
+  if (choice === undefined) return undefined;
+  const isWheel = choice === wheel;
+  const [uri] =
+    (await vscode.window.showOpenDialog({
+      title: `${title} a ${isWheel ? "wheel" : "clone"}`,
+      openLabel: "Install",
+      canSelectFiles: isWheel,
+      canSelectFolders: !isWheel,
+      ...(isWheel && { filters: { Wheel: ["whl"] } }),
+    })) ?? [];
+  return uri?.fsPath;
+}
+
 /** Return the value of a promise, or throw `CancelledError` as soon as the token is cancelled. */
 function orCancelled<T>(value: Promise<T>, token: vscode.CancellationToken | undefined): Promise<T> {
   if (token === undefined) return value;
@@ -400,10 +427,6 @@ async function withTimeout(promise: Promise<unknown>, ms: number): Promise<void>
 /** Return a setting of the extension itself.  These settings have machine scope, so a workspace cannot set them. */
 function extensionSetting(key: string): string {
   return vscode.workspace.getConfiguration("promptls").get<string>(key) ?? "";
-}
-
-function promptLanguages(): unknown {
-  return vscode.workspace.getConfiguration("promptls").get("documents.languages");
 }
 
 function inspectSetting(key: string) {

@@ -1,5 +1,6 @@
-// Server settings.  The user's settings are sent with `initialize`, and the server trusts them.  Workspace settings
-// are sent when the server requests them, so that it can reject sensitive ones.  Pure: does not import vscode.
+// Server settings.  The user's settings are sent with `initialize` and after each change, and the server trusts them.
+// Workspace settings are sent when the server requests them, so that it can reject sensitive ones.  Pure: does not
+// import vscode.
 
 /** A server setting declared in package.json. */
 export interface SettingDeclaration {
@@ -47,13 +48,6 @@ export function workspaceSettings(declarations: readonly SettingDeclaration[], i
     const inspected = inspect(setting.key);
     return inspected?.workspaceFolderValue ?? inspected?.workspaceValue;
   });
-}
-
-/** Check whether a setting was removed.  The server keeps values that it received, so it must be restarted. */
-export function hasRemovedSetting(before: NestedSettings, after: NestedSettings): boolean {
-  return Object.entries(before).some(([section, values]) =>
-    Object.keys(values).some((name) => after[section]?.[name] === undefined),
-  );
 }
 
 export function equalJson(a: unknown, b: unknown): boolean {

@@ -258,6 +258,7 @@ class Configuration:
     def __init__(self) -> None:
         self.settings = Settings()
         self._options: Any = None  # initialization options, part of the user's own settings
+        self._values: Any = None  # settings of the workspace
         self._last_requested = 0  # number of the newest settings request or push
         self._last_received = 0  # number of the newest one that was answered
         self._deadline = 0.0  # until when requests wait, as time.monotonic()
@@ -268,8 +269,12 @@ class Configuration:
 
     def initialize(self, options: Any) -> None:
         """Load the user's settings file and the initialization options."""
+        self.replace_options(options)
+
+    def replace_options(self, options: Any) -> None:
+        """Replace the initialization options and keep the workspace settings."""
         self._options = options
-        self._update(None)
+        self._update(self._values)
 
     async def request(self, fetch: Callable[[], Awaitable[Any]]) -> None:
         """Fetch the workspace settings from the client and apply them unless newer ones have arrived meanwhile."""
@@ -318,6 +323,7 @@ class Configuration:
 
     def _update(self, values: Any) -> None:
         """Layer the workspace settings over the user's own; a setting that the workspace drops falls back to these."""
+        self._values = values
         own, problems = user_settings()
         own, option_problems = parse(self._options, own, trusted=True)
         self.settings, workspace_problems = parse(values, own)

@@ -83,10 +83,20 @@ def did_change_workspace_folders(server: PromptServer, params: lsp.DidChangeWork
 
 
 async def did_change_configuration(server: PromptServer, params: lsp.DidChangeConfigurationParams) -> None:
-    """Handle `workspace/didChangeConfiguration`."""
+    """Handle `workspace/didChangeConfiguration`.
+
+    The settings that most clients send are those of the workspace, or both merged, so they are not trusted. A client
+    that declares `userSettings` sends the user's own settings, which replace the initialization options.
+    """
+    pushed = to_json(params.settings)
+    has_settings = isinstance(pushed, dict) and "promptls" in pushed
+    if has_settings and client_supports(server, "userSettings"):
+        server.configuration.replace_options(pushed["promptls"])
+        has_settings = False
+        _apply_settings(server)
     if _can_request_settings(server):
         await _request_settings(server)
-    elif isinstance(pushed := to_json(params.settings), dict) and "promptls" in pushed:
+    elif has_settings:
         server.configuration.push(pushed["promptls"])
         _apply_settings(server)
 

@@ -6,7 +6,7 @@ import * as fs from "node:fs";
 import { createInterface } from "node:readline";
 import * as vscode from "vscode";
 import { runningProcesses } from "../lib/processes";
-import { folder, waitFor, waitForIndex, withSetting } from "./helpers";
+import { closeAllEditors, folder, openFile, waitFor, waitForIndex, withSetting } from "./helpers";
 
 const index = process.env.PROMPTLS_CACHE as string;
 
@@ -42,6 +42,17 @@ describe("language models", () => {
       });
     });
     await waitForIndex();
+  });
+
+  it("get the lines that are attached in the chat", async () => {
+    await waitForIndex();
+    const { document } = await openFile("shop/cart.py");
+    await vscode.commands.executeCommand("workbench.action.chat.open");
+    await vscode.window.showTextDocument(document, { selection: new vscode.Range(24, 0, 28, 0) });
+    await vscode.commands.executeCommand("workbench.action.chat.attachSelection");
+    await vscode.commands.executeCommand("workbench.action.chat.open", { query: "@promptls Why five percent?" });
+    await waitFor("the model receives the question", () => JSON.stringify(modelRequests()).includes("Why five percent? @shop/cart.py:25-28"), 20_000);
+    await closeAllEditors();
   });
 
   it("can call the tools of the server, which respect the token limit", async () => {

@@ -1,9 +1,13 @@
 // Requests, settings and unsaved edits reach the server.
 
 import * as assert from "node:assert/strict";
+import * as fs from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
+import { serverPid } from "../lib/processes";
 import { applyEdit, closeAllEditors, folder, openFile, waitFor, waitForIndex, withSetting } from "./helpers";
+
+const index = process.env.PROMPTLS_CACHE as string;
 
 describe("server", () => {
   afterEach(closeAllEditors);
@@ -59,30 +63,46 @@ describe("server", () => {
     await assert.rejects(api.buildPrompt({ message: "x", recipe: "nonsense" }), /nonsense/);
   });
 
-  it("receives the settings of the user", async () => {
-    await waitForIndex();
+  it("receives changed settings of the user without a restart", async () => {
+    const api = await waitForIndex();
+    const pid = await serverPid(index);
+    const budget = async () => (await api.buildPrompt({ message: "What is a cart?" })).tokens.budget;
     await withSetting("budget.tokens", 777, vscode.ConfigurationTarget.Global, async () => {
-      await waitFor("the budget of the user settings is used", async () => (await (await waitForIndex()).buildPrompt({ message: "What is a cart?" })).tokens.budget === 777);
+      await waitFor("the budget of the user settings is used", async () => (await budget()) === 777);
     });
-    await waitFor("the default budget is used again", async () => (await (await waitForIndex()).buildPrompt({ message: "What is a cart?" })).tokens.budget !== 777);
+    await waitFor("the default budget is used again", async () => (await budget()) !== 777);
+    const folder = path.join(process.env.HOME as string, "other-index");
+    await withSetting("cache.folder", folder, vscode.ConfigurationTarget.Global, async () => {
+      await waitFor("the index moves", () => fs.existsSync(folder));
+      await waitForIndex();
+    });
+    await waitForIndex();
+    assert.equal(await serverPid(index), pid);
   });
 
-  it("ignores a setting of the wrong type", async () => {
+  it("restarts for other languages of prompt documents, and ignores a value of the wrong type", async () => {
     const api = await waitForIndex();
+    const pid = await serverPid(index);
     await withSetting("documents.languages", 7, vscode.ConfigurationTarget.Global, async () => {
-      await waitFor("the server restarts", () => api.status().state === "starting");
-      await waitForIndex();
-      await openFile("docs/orders.md");
+      assert.ok((await api.buildPrompt({ message: "What is a cart?" })).prompt);
+      assert.equal(await serverPid(index), pid);
     });
+    await withSetting("documents.languages", ["markdown"], vscode.ConfigurationTarget.Global, async () => {
+      await waitFor("the server restarts", async () => (await serverPid(index)) !== pid);
+      await waitForIndex();
+    });
+    await waitFor("the server restarts", () => api.status().state === "starting");
     await waitForIndex();
   });
 
   it("receives workspace settings and their removal", async () => {
     const api = await waitForIndex();
+    const pid = await serverPid(index);
     const budget = async () => (await api.buildPrompt({ message: "What is a cart?" })).tokens.budget;
     await withSetting("budget.tokens", 888, vscode.ConfigurationTarget.Workspace, async () => {
       await waitFor("the budget of the workspace settings is used", async () => (await budget()) === 888);
     });
     await waitFor("the default budget is used again", async () => (await budget()) !== 888);
+    assert.equal(await serverPid(index), pid);
   });
 });

@@ -24,6 +24,16 @@ describe("server lifecycle", () => {
     assert.ok(built.prompt!.includes("FIRST_LINE = 'ocelot'"));
   });
 
+  it("a setting that changes while the server starts reaches it", async () => {
+    const api = await waitForIndex();
+    const restarted = vscode.commands.executeCommand("promptls.restart");
+    await waitFor("the server starts", () => api.status().state === "starting");
+    await withSetting("budget.tokens", 666, vscode.ConfigurationTarget.Global, async () => {
+      await restarted;
+      await waitFor("the budget is used", async () => (await api.buildPrompt({ message: "What is a cart?" })).tokens.budget === 666, 20_000);
+    });
+  });
+
   it("a killed server is restarted, and a request in the meantime is answered", async () => {
     const api = await waitForIndex();
     const before = await serverPid(index);

@@ -48,7 +48,7 @@ export async function startWorkbench(options: WorkbenchOptions): Promise<Workben
     ...process.env,
     HOME: home,
     XDG_CONFIG_HOME: path.join(home, ".config"),
-    XDG_DATA_HOME: path.join(home, ".local"),
+    XDG_DATA_HOME: path.join(home, ".local/share"),
     XDG_CACHE_HOME: path.join(home, ".cache"),
     XDG_STATE_HOME: path.join(home, ".state"),
     SHELL: "/bin/bash",

@@ -3,12 +3,22 @@
 import * as assert from "node:assert/strict";
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { startChatServer } from "../lib/chat_server";
+import { command } from "../lib/paths";
 import { serverPid, serverPids } from "../lib/processes";
 import { waitFor } from "../lib/report";
 import type { ScenarioContext } from "./run_ui_tests";
 
 /** Number of files that take the indexer a few seconds. */
 const MANY_FILES = 5000;
+
+/** Create an executable that starts the server as soon as the file `start` next to it exists. */
+export function writeWaitingServer(folder: string): string {
+  const executable = path.join(folder, "waiting-server");
+  const script = `#!/bin/sh\nuntil [ -e "${folder}/start" ]; do sleep 0.05; done\nexec "${command}" "$@"\n`;
+  fs.writeFileSync(executable, script, { mode: 0o755 });
+  return executable;
+}
 
 export async function mainScenario({ ui, check, picture }: ScenarioContext, modelLog: string): Promise<void> {
   const { page, workbench } = ui;
@@ -24,6 +34,30 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
 
   fs.writeFileSync(path.join(workbench.workspace, "stock.promptls.md"), "Who reserves articles? @#reserve\n");
   await ui.run("View: Toggle Primary Side Bar Visibility");
+
+  const startServer = () => fs.writeFileSync(path.join(workbench.home, "start"), "");
+
+  await check("a mention typed before the server has started is completed when it has", async () => {
+    try {
+      await waitFor("the status bar item shows the start", async () => (await ui.statusItem.innerText()).includes("promptls starting"));
+      await press("Control+k");
+      await press("a");
+      await page.locator(".quick-input-title", { hasText: "Ask promptls: starting" }).waitFor();
+      await press("Escape");
+      await ui.run("promptls: New Prompt Document");
+      await ui.tab(/Untitled/).waitFor();
+      await ui.focusEditor();
+      await ui.type("Where is the @stock");
+      await ui.expectText("the @stock");
+    } finally {
+      startServer();
+    }
+    await ui.suggestions.filter({ hasText: "@shop/stock.py" }).first().waitFor();
+    await press("Escape");
+    await closeAllEditors();
+  });
+
+  startServer(); // also if the test before was not selected
 
   await check("the status bar item shows that the workspace is indexed", async () => {
     await ui.expectStatus("files indexed", 60_000);
@@ -198,6 +232,29 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await closeAllEditors();
   });
 
+  await check("quoted names and texts are no links that run commands", async () => {
+    await page.setViewportSize({ width: 2000, height: 3000 }); // shows the whole page
+    const name = "[click](command:workbench.action.toggleZenMode).md";
+    fs.writeFileSync(path.join(workbench.workspace, name), "Zebras.\n\n[zebra](command:workbench.action.toggleZenMode)\n");
+    await ui.openFile(name);
+    await ui.run("promptls: Why Is This File Not Indexed");
+    await ui.notification("toggleZenMode).md is indexed").waitFor();
+    assert.equal(await ui.notification("toggleZenMode).md is indexed").locator(".notification-list-item-message a").count(), 0);
+    await ui.dismissNotifications();
+    await ui.run("promptls: Ask…");
+    await ui.quickInput.waitFor();
+    await ui.quickInput.fill("Where are zebras? @active ");
+    await ui.quickRows.filter({ hasText: "@active" }).first().waitFor();
+    await press("Enter");
+    await ui.expectPage("[zebra](command:");
+    const links = (text: string) => ui.pageEditor().locator(".view-line", { hasText: text }).first().locator(".detected-link");
+    await waitFor("the page has links", async () => (await links("[drop]").count()) > 0);
+    await waitFor("the quoted text has none", async () => (await links("[zebra]").count()) === 0, 10_000);
+    await page.setViewportSize({ width: 1200, height: 760 });
+    await closeAllEditors();
+    fs.rmSync(path.join(workbench.workspace, name));
+  });
+
   await check("the code lenses of a new and of an opened document are inside of the editor", async () => {
     for (const open of [() => ui.run("promptls: New Prompt Document"), () => ui.openFile("stock.promptls.md")]) {
       await open();
@@ -251,6 +308,10 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     }
     await ui.run("promptls: Rescan Workspace");
     await ui.expectStatus("Indexing");
+    await press("Control+k");
+    await press("a");
+    await page.locator(".quick-input-title", { hasText: /^Ask promptls: indexing \d+ %$/ }).waitFor();
+    await press("Escape");
     await page.evaluate(() => navigator.clipboard.writeText(""));
     await page.locator(".codelens-decoration a", { hasText: "Copy prompt" }).first().click();
     const notification = ui.notification("Copy the prompt now, or wait");
@@ -264,6 +325,31 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await waitFor("the page is built again", async () => !(await ui.expectPage("def reserve")).includes("is built again"));
     fs.rmSync(folder, { recursive: true });
     await ui.run("promptls: Rescan Workspace");
+    await closeAllEditors();
+  });
+
+  await check("the answer of the configured language model is written below the question", async () => {
+    const before = fs.readFileSync(workbench.settingsFile, "utf8");
+    const pid = await serverPid(workbench.index);
+    const model = await startChatServer("It is `apply_discount`.");
+    try {
+      const settings = { "promptls.languageModel.use": "endpoint", "promptls.languageModel.endpoint": model.url, "promptls.languageModel.model": "m" };
+      fs.writeFileSync(workbench.settingsFile, JSON.stringify({ ...JSON.parse(before), ...settings }));
+      await ui.run("promptls: New Prompt Document");
+      await ui.tab(/Untitled/).waitFor();
+      await ui.focusEditor();
+      await ui.type("Who gives a discount? @#apply_discount ");
+      await page.locator(".codelens-decoration a", { hasText: "Answer here" }).first().click();
+      await ui.expectText(/discount\? @#apply_discount[^]*\n<!-- answer: .*\nIt is `apply_discount`\./);
+      await press("Control+End");
+      await ui.type("And why? ");
+      await press("Control+Alt+Enter");
+      await ui.expectText(/And why\?.*\s+<!-- answer: /);
+      assert.equal(await serverPid(workbench.index), pid);
+    } finally {
+      fs.writeFileSync(workbench.settingsFile, before);
+      model.stop();
+    }
     await closeAllEditors();
   });
 
@@ -297,6 +383,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await press("a");
     await ui.quickInput.waitFor();
     await ui.type("Who reserves articles? @sto");
+    assert.equal(await ui.quickInput.inputValue(), "Who reserves articles? @sto");
     await ui.quickRows.filter({ hasText: "shop/stock.py" }).first().waitFor();
     await picture("ask");
     await press("Enter");
@@ -308,18 +395,58 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await closeAllEditors();
   });
 
-  await check("the context menu asks about the selection", async () => {
+  await check("Enter waits for the completions of the mention that is typed", async () => {
+    await press("Control+k");
+    await press("a");
+    await ui.quickInput.waitFor();
+    const pid = await serverPid(workbench.index);
+    const whileSlow = async (actions: () => Promise<void>) => {
+      process.kill(pid, "SIGSTOP");
+      await actions().finally(() => process.kill(pid, "SIGCONT"));
+    };
+    await whileSlow(async () => {
+      await ui.type("Who reserves articles? @#reser");
+      await press("Enter");
+      assert.equal(await ui.quickInput.inputValue(), "Who reserves articles? @#reser");
+    });
+    await waitFor("the mention is inserted", async () => (await ui.quickInput.inputValue()).endsWith("@#reserve "));
+    await ui.quickRows.filter({ hasText: /preview it[^]*@#reserve: \d+ tokens/ }).first().waitFor();
+    await whileSlow(async () => {
+      await ui.type("in @#Mon");
+      for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await press(key); // an action that the user chooses
+      await ui.expectText("Who reserves articles? @#reserve in @#Mon");
+    });
+    await closeAllEditors();
+  });
+
+  const selectLines = async () => {
     await ui.openFile("shop/cart.py");
     await ui.focusEditor();
     await ui.run("Go to Line/Column");
     await ui.quickInput.fill(":25");
     await press("Enter");
     for (let i = 0; i < 4; i++) await press("Shift+ArrowDown");
+  };
+
+  await check("the question begins with the selection, whose tokens are shown", async () => {
+    await selectLines();
+    await press("Control+k");
+    await press("a");
+    await waitFor("the selection is mentioned", async () => (await ui.quickInput.inputValue({ timeout: 1000 })) === "@selection ");
+    await ui.quickRows.filter({ hasText: /@selection: \d+ tokens/ }).first().waitFor();
+    await ui.type("why five percent?");
+    await press("Enter");
+    await ui.expectPage(/✓ @selection.*[^]*why five percent/);
+    await closeAllEditors();
+  });
+
+  await check("the context menu asks about the selection", async () => {
+    await selectLines();
     await page.keyboard.press("Shift+F10");
     const entry = page.locator(".context-view .action-item", { hasText: "Ask promptls About Selection" }).first();
     await waitFor("the selection is mentioned", async () => {
       if (await entry.isVisible()) await entry.click({ timeout: 2000 }); // a menu that has just opened ignores clicks
-      return (await ui.quickInput.inputValue({ timeout: 1000 })) === "@shop/cart.py:25-28 ";
+      return (await ui.quickInput.inputValue({ timeout: 1000 })) === "@selection ";
     });
     await press("Escape");
     await closeAllEditors();

@@ -8,7 +8,7 @@ import { command, repository, runnerVsix, vsix, work } from "../lib/paths";
 import type { Report } from "../lib/report";
 import { type WorkbenchOptions, startWorkbench } from "../lib/workbench";
 import { installScenario } from "./install_scenario";
-import { mainScenario } from "./main_scenario";
+import { mainScenario, writeWaitingServer } from "./main_scenario";
 import { untrustedScenario } from "./untrusted_scenario";
 
 export interface ScenarioContext {
@@ -46,6 +46,7 @@ export async function runUiTests(report: Report, { pictures, only }: { pictures:
           if (!pictures) return;
           const folder = path.join(repository, "editors/vscode/images");
           await ui.page.mouse.move(2, 400); // hides tooltips
+          await ui.page.locator(".statusbar-item", { hasText: "Activating Extensions" }).waitFor({ state: "detached" });
           await ui.page.screenshot({ path: path.join(folder, `${name}.png`) });
         },
       });
@@ -56,19 +57,17 @@ export async function runUiTests(report: Report, { pictures, only }: { pictures:
   };
   try {
     const modelLog = path.join(work, "ui-model.jsonl");
-    await runScenario({ name: "ui", vsix: [vsix, runnerVsix], env: { PROMPTLS_MODEL_LOG: modelLog } }, (context) =>
-      mainScenario(context, modelLog),
-    );
-    const installSettings = { "promptls.server.path": "", "promptls.server.package": buildWheel() };
+    const home = path.join(work, "ui");
+    fs.mkdirSync(home);
+    const settings = { "promptls.server.path": writeWaitingServer(home) };
     await runScenario(
-      { name: "install", vsix: [vsix], settings: installSettings, env: environmentWithoutServer() },
-      installScenario,
+      { name: "ui", vsix: [vsix, runnerVsix], settings, env: { PROMPTLS_MODEL_LOG: modelLog } },
+      (context) => mainScenario(context, modelLog),
     );
-    const untrustedSettings = { "promptls.server.path": "" };
-    await runScenario(
-      { name: "untrusted", vsix: [vsix], settings: untrustedSettings, env: environmentWithoutServer(), trust: true },
-      untrustedScenario,
-    );
+    const wheel = buildWheel();
+    const withoutServer = { vsix: [vsix], settings: { "promptls.server.path": "" }, env: environmentWithoutServer() };
+    await runScenario({ name: "install", ...withoutServer }, (context) => installScenario(context, wheel));
+    await runScenario({ name: "untrusted", ...withoutServer, trust: true }, untrustedScenario);
   } finally {
     await browser.close();
   }

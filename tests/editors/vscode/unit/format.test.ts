@@ -5,11 +5,14 @@ import { test } from "node:test";
 import { toLspDiagnostics } from "../../../../editors/vscode/src/diagnostics";
 import { CancelledError, errorSentence, isCancelled, isConnectionLost } from "../../../../editors/vscode/src/errors";
 import {
+  completionLabel,
   fileName,
   formatLines,
   ignoreMessage,
+  mentionSummary,
   missingMentions,
   statusBarContent,
+  withoutMessages,
 } from "../../../../editors/vscode/src/format";
 import { formatMention } from "../../../../editors/vscode/src/mention";
 import type { BuildResult } from "../../../../editors/vscode/src/protocol";
@@ -66,7 +69,7 @@ const status = {
 test("the status bar item shows each state by text and level", () => {
   assert.equal(statusBarContent("missing", undefined, "Not installed.").level, "warning");
   assert.equal(statusBarContent("failed", undefined, "It failed.").tooltip, "It failed.");
-  assert.match(statusBarContent("starting", undefined).text, /spin/);
+  assert.match(statusBarContent("starting", undefined).text, /spin.* promptls starting$/);
   assert.equal(statusBarContent("running", status).text, "$(mention) promptls");
   const indexing = { ...status, state: "indexing", complete: 0.609 };
   assert.match(statusBarContent("running", indexing).text, /60 %/);
@@ -110,4 +113,19 @@ test("cancelled requests and lost connections are recognized", () => {
   assert.ok(isCancelled(new CancelledError()) && isCancelled({ code: -32800 }) && !isCancelled(new Error("x")));
   assert.ok(isConnectionLost({ code: -32097, message: "Pending response rejected since connection got disposed" }));
   assert.ok(isConnectionLost(new Error("write EPIPE")) && !isConnectionLost({ code: -32602, message: "x" }));
+});
+
+test("names of the workspace show no icons and no links", () => {
+  const name = "$(trash) [x](command:y)";
+  const item = { label: name, insertText: "", detail: name, documentation: "", kind: "file", tokens: 1 };
+  const mention = { text: name, status: "unresolved", reason: name, tokens: 0, kind: "", targets: [] };
+  for (const text of [completionLabel(item).description, completionLabel(item).label.slice(8), mentionSummary([mention])]) {
+    assert.doesNotMatch(text, /\$\(|\]\(/);
+  }
+});
+
+test("a hover repeats no message, and never renders an image of a quoted name", () => {
+  assert.equal(withoutMessages("`@b.py` is missing. See `@a.py`.", ["@b.py is missing."]), "See `@a.py`.");
+  const quoted = "`@\"a. ![x](https://example.org/b.png)\"` is missing.";
+  assert.equal(withoutMessages(quoted, ['@"a. and more']), quoted);
 });

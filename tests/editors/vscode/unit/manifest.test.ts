@@ -17,6 +17,20 @@ test("the commands of the manifest are the commands that are registered", () => 
   assert.deepEqual([...registered].sort(), [...declared].sort());
 });
 
+test("the tools can be referenced in the chat as #promptls…", () => {
+  for (const { name, toolReferenceName, canBeReferencedInPrompt } of manifest.contributes.languageModelTools) {
+    assert.deepEqual([toolReferenceName, canBeReferencedInPrompt, name.startsWith("promptls_")], [name, true, true]);
+  }
+});
+
+test("the extension types nothing into terminals, starts no shell and trusts no Markdown", () => {
+  const forbidden = /sendText|createTerminal|sendSequence|shell:|\beval\(|new Function|\.isTrusted\s*=|supportHtml|child_process/;
+  for (const name of fs.readdirSync(path.join(folder, "src"))) {
+    const source = read(`src/${name}`).replace(name === "process.ts" ? 'from "node:child_process"' : "", "");
+    assert.doesNotMatch(source, forbidden, name);
+  }
+});
+
 test("chat commands are recipes of the server, except the one that shows the prompt", () => {
   const golden = path.join(repository, "tests/protocol/golden/recipes.json");
   const { recipes } = JSON.parse(fs.readFileSync(golden, "utf8")).result;

@@ -6,7 +6,6 @@ import * as path from "node:path";
 import { test } from "node:test";
 import {
   type InspectedSetting,
-  hasRemovedSetting,
   serverSettings,
   userSettings,
   workspaceSettings,
@@ -49,9 +48,4 @@ test("workspace settings include default values, and folder settings take preced
     budget: { tokens: 0 },
     retrieval: { variant: "citation" },
   });
-});
-
-test("a removed workspace setting is detected; changed and added settings are not removed", () => {
-  assert.equal(hasRemovedSetting({ budget: { tokens: 1 } }, {}), true);
-  assert.equal(hasRemovedSetting({ budget: { tokens: 1 } }, { budget: { tokens: 2 }, index: { workers: 1 } }), false);
 });
