@@ -138,7 +138,8 @@ def test_unsuitable_runtime_folder_is_not_used(
     temporary = Path(tempfile.mkdtemp(dir="/tmp", prefix="tmp-"))
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     if problem == "readable by others":
-        (folder / "promptls").mkdir(mode=0o755)
+        (folder / "promptls").mkdir()
+        (folder / "promptls").chmod(0o755)
     elif problem == "link":
         (folder / "other").mkdir(mode=0o700)
         (folder / "promptls").symlink_to(folder / "other")

@@ -116,6 +116,10 @@ def keys_change_the_prompt(session: Session) -> None:
     to_cart = "gg/^- .*shop.cart.py<CR>"
     editor.type(to_cart + "p")
     editor.wait("the item is pinned", lambda: is_listed(editor, "In the prompt", "shop/cart.py", "[unpin]"))
+    editor.type("gg/Cart.total  .pin.<CR>m")
+    editor.wait("the caller is listed", lambda: is_listed(editor, "In the prompt", "caller", "apply_discount"))
+    editor.type("m")
+    editor.wait("the list is closed", lambda: not is_listed(editor, "In the prompt", "caller"))
     editor.type(to_cart)
     cursor = "return vim.fn.line('.')"
     line = editor.lua(cursor)

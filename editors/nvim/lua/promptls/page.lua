@@ -280,7 +280,7 @@ local function edit()
 end
 
 --- Change the prompt of the page; the server refreshes the page.
----@param action 'pin'|'drop'|'add'|'budget'|'rebuild'|string
+---@param action 'pin'|'drop'|'add'|'related'|'budget'|'rebuild'|string
 ---@param row? integer Default: the row of the cursor.
 ---@param tokens? integer
 local function act(action, row, tokens)
@@ -389,12 +389,13 @@ local function keys_of(kind)
   keys.s = { send, desc = 'send the prompt to a chat plugin or a terminal' }
   keys.p = { action('pin'), desc = 'pin or unpin the item' }
   keys.x = { action('drop'), desc = 'drop or restore the item' }
+  keys.m = { action('related'), desc = 'list the callers, callees and tests of the item' }
   keys.a = { action('add'), desc = 'add the item that was left out' }
   keys.b = { ask_budget, desc = 'change the budget' }
   keys.R = { action('rebuild'), desc = 'build the prompt again' }
   keys.e = { edit, desc = 'edit the question' }
-  local hints = { 'y yank', 's send', 'p pin', 'x drop', 'a add', 'b budget', '⏎ go', '⇥ fold', 'R rebuild', 'o open' }
-  return keys, vim.list_extend(hints, { 'e edit', 'q close' })
+  local hints = { 'y yank', 's send', 'p pin', 'x drop', 'a add', 'm related', 'b budget', '⏎ go', '⇥ fold' }
+  return keys, vim.list_extend(hints, { 'R rebuild', 'o open', 'e edit', 'q close' })
 end
 
 -- ---- windows
