@@ -27,6 +27,8 @@
 (declare-function eglot--capabilities "ext:eglot" (server))
 (declare-function eglot--path-to-uri "ext:eglot" (path))
 (declare-function eglot--project "ext:eglot" (server))
+(declare-function eglot--maybe-activate-editing-mode "ext:eglot" ())
+(declare-function eglot-current-server "ext:eglot" ())
 (declare-function eglot--signal-textDocument/didChange "ext:eglot" ())
 (declare-function eglot-path-to-uri "ext:eglot" (path &rest rest))
 (declare-function eglot-reconnect "ext:eglot" (server &optional interactive))
@@ -38,6 +40,7 @@
 (declare-function jsonrpc-running-p "jsonrpc" (connection))
 (declare-function promptls-gptel-abort "promptls-gptel" ())
 (declare-function promptls-eglot-server-p "promptls-eglot" (object))
+(defvar eglot--cached-server)
 (defvar eglot--servers-by-project)
 (defvar eglot-connect-hook)
 (defvar eglot-managed-mode-hook)
@@ -56,6 +59,14 @@
 
 ;; Eglot derives the language id from the mode name without "-mode".
 (add-to-list 'eglot-server-programs '(promptls-mode . promptls-eglot-contact))
+
+;; In an instruction file it would send the language id of `promptls-mode', or none.
+(cl-defmethod jsonrpc-connection-send :around ((server promptls-eglot-server) &rest message)
+  "Send MESSAGE to SERVER; replace the language id of an opened instruction file."
+  (let ((document (plist-get (plist-get message :params) :textDocument)))
+    (when (and (plist-get document :languageId) (promptls-instruction-buffer-p))
+      (plist-put document :languageId "markdown")))
+  (apply #'cl-call-next-method server message))
 
 (cl-defmethod eglot-initialization-options ((_server promptls-eglot-server))
   "Return the user settings."
@@ -185,7 +196,9 @@ jsonrpc must not receive messages while they handle one."
 (cl-defmethod promptls-client-start ((_client (eql eglot)) buffer)
   "Start Eglot in BUFFER."
   (with-current-buffer buffer
-    (let ((eglot-sync-connect nil))
+    ;; Other Markdown files keep their own server.
+    (let ((major-mode 'promptls-mode)
+          (eglot-sync-connect nil))
       (apply #'eglot (eglot--guess-contact)))))
 
 (cl-defmethod promptls-client-connections ((_client (eql eglot)))
@@ -193,6 +206,12 @@ jsonrpc must not receive messages while they handle one."
   (setq promptls-eglot--starting-servers
         (seq-filter #'jsonrpc-running-p promptls-eglot--starting-servers))
   (append (promptls-eglot--initialized-servers) promptls-eglot--starting-servers))
+
+(cl-defmethod promptls-connection-manage ((server promptls-eglot-server))
+  "Let SERVER manage the current buffer; Eglot finds servers by major mode."
+  (unless (eglot-current-server)
+    (setq eglot--cached-server server)
+    (eglot--maybe-activate-editing-mode)))
 
 (cl-defmethod promptls-connection-process ((server promptls-eglot-server))
   "Return the process of SERVER."

@@ -98,7 +98,6 @@ LENSES is the result of textDocument/codeLens."
         (buffer (current-buffer))
         (tick (buffer-chars-modified-tick)))
     (when (and promptls-lenses
-               (derived-mode-p 'promptls-mode)
                (not (equal promptls-lens--tick tick))
                connection
                (promptls-connection-live-p connection)
@@ -118,8 +117,11 @@ LENSES is the result of textDocument/codeLens."
        #'ignore))))
 
 (defun promptls-lens-show (connection)
-  "Show the code lenses of CONNECTION if this buffer is a prompt document."
-  (when (derived-mode-p 'promptls-mode)
+  "Show the code lenses of CONNECTION if it checks the mentions in this buffer."
+  (when (or (derived-mode-p 'promptls-mode)
+            (and (promptls-instruction-buffer-p)
+                 connection
+                 (promptls-connection-manages-p connection (current-buffer))))
     (setq promptls-buffer-connection (or connection promptls-buffer-connection)
           promptls-lens--tick nil)
     (unless promptls-lens--timer

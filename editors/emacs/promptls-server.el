@@ -17,6 +17,7 @@
 (require 'promptls-data)
 
 (declare-function promptls-gptel-complete "promptls-gptel" (params done failed))
+(declare-function promptls-instruction-buffer-p "promptls-context" ())
 (declare-function promptls-scratch-buffer "promptls" (root))
 
 ;;;; Options
@@ -155,6 +156,10 @@ Signal an error if it is the home or the root directory."
 (cl-defgeneric promptls-connection-manages-p (connection buffer)
   "Return non-nil if the client of CONNECTION manages BUFFER.")
 
+(cl-defgeneric promptls-connection-manage (connection)
+  "Let the client of CONNECTION manage the current buffer, an instruction file.
+Do nothing if the client has another server for it.")
+
 (cl-defgeneric promptls-connection-flush (connection)
   "Send the pending edits of the buffers that CONNECTION manages.")
 
@@ -238,12 +243,14 @@ BUFFER defaults to the current buffer."
 
 (defun promptls-start (&optional buffer)
   "Start the server for the project of BUFFER asynchronously.
-LSP clients start servers for a document; if BUFFER is not a prompt
-document, use the scratch prompt of the project."
+LSP clients start servers for a document; if BUFFER is neither a prompt
+document nor an instruction file, use the scratch prompt of the project."
   (let* ((buffer (or buffer (current-buffer)))
          (root (promptls-indexable-root buffer))
          (document (if (with-current-buffer buffer
-                         (and buffer-file-name (derived-mode-p 'promptls-mode)))
+                         (and buffer-file-name
+                              (or (derived-mode-p 'promptls-mode)
+                                  (promptls-instruction-buffer-p))))
                        buffer
                      (promptls-scratch-buffer root)))
          ;; Loads the backend, which implements `promptls-client-start'.

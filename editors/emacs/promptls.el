@@ -40,7 +40,8 @@
 (autoload 'promptls-menu "promptls-menu" nil t)
 
 (defcustom promptls-connect-automatically t
-  "Whether opening a prompt document starts the server."
+  "Whether opening a prompt document or an instruction file starts the server.
+Instruction files are AGENTS.md, CLAUDE.md, rules and skills of coding agents."
   :type 'boolean
   :group 'promptls)
 
@@ -93,8 +94,23 @@ The file is not created until you save the buffer."
     (let ((buffer (current-buffer)))
       (run-at-time 0 nil #'promptls--attach buffer))))
 
+(defun promptls--instruction-file-visited ()
+  "Start the server if this buffer visits an instruction file."
+  (when (and promptls-connect-automatically
+             (not noninteractive)
+             (promptls-instruction-buffer-p)
+             (promptls-find-program))
+    (let ((buffer (current-buffer)))
+      ;; Programs visit files, too, and do not show them.
+      (run-at-time 0 nil (lambda ()
+                           (when (and (get-buffer-window buffer t)
+                                      (not (promptls-connection buffer)))
+                             (promptls--attach buffer)))))))
+
+(add-hook 'find-file-hook #'promptls--instruction-file-visited)
+
 (defun promptls--attach (buffer)
-  "Attach BUFFER, a prompt document, to the server; start the server if needed."
+  "Attach BUFFER, a document with mentions, to the server; start it if needed."
   (when (and (buffer-live-p buffer) (buffer-file-name buffer))
     (with-current-buffer buffer
       (unless (seq-some (lambda (connection) (promptls-connection-manages-p connection buffer))

@@ -431,6 +431,61 @@
                                 (vector (list :uri uri)))))))
   (wait-for (lambda () (get-buffer "*promptls prompt*")) 10))
 
+;;;; Instruction files of agents
+
+(defun e2e-git (&rest arguments)
+  "Run git in the workspace with ARGUMENTS."
+  (let ((default-directory (workspace)))
+    (apply #'call-process "git" nil nil nil "-c" "user.name=T" "-c" "user.email=t@example.org" arguments)))
+
+(e2e-git "mv" "shop/stock.py" "shop/store.py")
+(e2e-git "commit" "-qm" "Rename")
+(write-region "Edit `shop/cart.py` and `shop/stock.py`, see `rounded()`.\n" nil (workspace "AGENTS.md"))
+(let ((mode (with-temp-buffer
+              (setq buffer-file-name (workspace "docs/other.md"))
+              (set-auto-mode)
+              (setq buffer-file-name nil)
+              major-mode)))
+  (e2e-open "AGENTS.md")
+  (check-equal "an instruction file keeps its major mode" major-mode mode))
+(check-that "the client manages an instruction file, and no other Markdown file"
+  (and (promptls-connection-manages-p (promptls-connection) (current-buffer))
+       (null promptls-sync--connection)
+       (with-current-buffer (find-file-noselect (workspace "docs/orders.md"))
+         (not (promptls-connection-manages-p (promptls-connection) (current-buffer))))))
+(check-that "a renamed file in an instruction file has a diagnostic"
+  (flymake-mode 1)
+  (wait-for (lambda ()
+              (promptls-request "promptls/status" nil)
+              (flymake-start)
+              (and (= 1 (length (e2e-diagnostics)))
+                   (string-match-p "renamed to shop/store.py" (car (e2e-diagnostics)))))))
+(check-that "the quick fix corrects the name"
+  (goto-char (point-min))
+  (search-forward "stock")
+  (cl-letf ((last-nonmenu-event t)
+            ((symbol-function 'completing-read)
+             (lambda (_prompt collection &rest _) (car (all-completions "" collection)))))
+    (promptls-fix))
+  (wait-for (lambda () (string-match-p "shop/store.py" (buffer-string))) 10))
+(check-that "hover and definition show what a name in an instruction file leads to"
+  (goto-char (point-min))
+  (search-forward "roun")
+  (and (string-match-p "def rounded" (format "%s" (e2e-hover)))
+       (string-match-p "shop/money\\.py" (format "%s" (e2e-request-at-point "textDocument/definition")))))
+(check-that "the header line shows the cost of an instruction file"
+  (promptls-lens--refresh)
+  (wait-for (lambda () (string-match-p "[0-9]+ tokens" (format "%s" header-line-format)))))
+(check-that "paths complete after a backtick"
+  (goto-char (point-max))
+  (insert "And `shop/mon")
+  (completion-at-point)
+  (equal "And `shop/money.py" (buffer-substring (line-beginning-position) (point))))
+(e2e-git "reset" "--hard" "-q" "HEAD~1")
+(set-buffer-modified-p nil)
+(kill-buffer)
+(delete-file (workspace "AGENTS.md"))
+
 ;;;; Unsaved edits
 
 (e2e-open "shop/cart.py")
