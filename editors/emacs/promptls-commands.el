@@ -274,7 +274,7 @@ The active region is included, as in `promptls-ask'."
      (format "\n## Emacs\n\n- Emacs %s\n" emacs-version)
      (if program
          (format "- program: %s (from %s)\n" (string-join (car program) " ") (cdr program))
-       "- program: not found; install it or set promptls-command\n")
+       (format "- %s\n" promptls--not-found-message))
      (if (null connection)
          "- not connected\n"
        (format (concat "- connected by %s, process %s, position encoding %s\n"

@@ -208,7 +208,7 @@ jsonrpc must not receive messages while they handle one."
   (append (promptls-eglot--initialized-servers) promptls-eglot--starting-servers))
 
 (cl-defmethod promptls-connection-manage ((server promptls-eglot-server))
-  "Let SERVER manage the current buffer; Eglot finds servers by major mode."
+  "Let SERVER manage the current buffer, whatever its major mode."
   (unless (eglot-current-server)
     (setq eglot--cached-server server)
     (eglot--maybe-activate-editing-mode)))

@@ -117,7 +117,7 @@ LENSES is the result of textDocument/codeLens."
        #'ignore))))
 
 (defun promptls-lens-show (connection)
-  "Show the code lenses of CONNECTION if it checks the mentions in this buffer."
+  "Show the code lenses of CONNECTION in this buffer if it is a document of it."
   (when (or (derived-mode-p 'promptls-mode)
             (and (promptls-instruction-buffer-p)
                  connection

@@ -25,7 +25,8 @@
 (defcustom promptls-command nil
   "The server program, or a list of the program and its first arguments.
 If nil, search the project's .venv (see `promptls-allow-project-server'),
-then the variable `exec-path'."
+the active Python environment, the variable `exec-path', ~/.local/bin and
+the folders in which uv and pipx install programs."
   :type '(choice (const :tag "Search" nil)
                  (file :tag "Program")
                  (repeat :tag "Program and arguments" string))
@@ -33,7 +34,7 @@ then the variable `exec-path'."
   :group 'promptls)
 
 (defcustom promptls-allow-project-server nil
-  "Whether to start a server from the .venv of the project.
+  "Whether to start a server from a folder of the project, such as .venv.
 This runs a program that the project provides; enable it only for
 projects you trust."
   :type 'boolean
@@ -59,31 +60,66 @@ lsp-mode over Eglot."
 
 ;;;; Finding the program
 
+(defun promptls--program-folders ()
+  "Return the folders in which the program may be installed, in search order.
+An Emacs that was started from a desktop often lacks the last ones in
+the variable `exec-path'."
+  (let ((environments (list (getenv "VIRTUAL_ENV") (getenv "CONDA_PREFIX")))
+        (data (getenv "XDG_DATA_HOME")))
+    (seq-filter
+     (lambda (folder) (and folder (file-name-absolute-p folder)))
+     `(,@(mapcan (lambda (environment)
+                   (when environment
+                     (list (file-name-concat environment "bin")
+                           (file-name-concat environment "Scripts"))))
+                 environments)
+       ,@exec-path
+       "~/.local/bin"
+       ,(when-let ((home (getenv "USERPROFILE"))) (file-name-concat home ".local/bin"))
+       ,(getenv "UV_TOOL_BIN_DIR")
+       ,(getenv "XDG_BIN_HOME")
+       ,(when data (file-name-concat data "../bin"))
+       ,(getenv "PIPX_BIN_DIR")))))
+
 (defun promptls-find-program (&optional root)
   "Return (COMMAND . ORIGIN) of the program for the project at ROOT, or nil.
 ORIGIN describes where the program was found."
-  (let ((project-program
-         (and promptls-allow-project-server root
-              (seq-find #'file-executable-p
-                        (mapcar (lambda (name) (expand-file-name name root))
-                                '(".venv/bin/promptls" ".venv/Scripts/promptls.exe"))))))
-    (cond
-     ((stringp promptls-command) (cons (list promptls-command) "the option promptls-command"))
-     (promptls-command
-      (cons (if (equal (car (last promptls-command)) "serve")
-                (butlast promptls-command)
-              promptls-command)
-            "the option promptls-command"))
-     (project-program (cons (list project-program) "the project's .venv"))
-     (t (when-let ((program (executable-find "promptls")))
-          (cons (list program) "exec-path"))))))
+  (cond
+   ((stringp promptls-command) (cons (list promptls-command) "the option promptls-command"))
+   (promptls-command
+    (cons (if (equal (car (last promptls-command)) "serve")
+              (butlast promptls-command)
+            promptls-command)
+          "the option promptls-command"))
+   (t
+    (let* ((root (and root (not (promptls--not-a-project-p root)) root))
+           (own (and root promptls-allow-project-server
+                     (list (expand-file-name ".venv/bin" root)
+                           (expand-file-name ".venv/Scripts" root))))
+           ;; A folder of the project may come from VIRTUAL_ENV or PATH, too.
+           (folders (seq-remove (lambda (folder)
+                                  (and root
+                                       (not promptls-allow-project-server)
+                                       (file-in-directory-p folder root)))
+                                (promptls--program-folders)))
+           (program (locate-file "promptls" (append own folders) exec-suffixes
+                                 #'file-executable-p)))
+      (when program
+        (cons (list program)
+              (if (and root (file-in-directory-p program root))
+                  "a folder of the project"
+                "the standard folders")))))))
+
+(defconst promptls--not-found-message
+  "Program promptls not found; run \"uv tool install\" with the wheel of a release"
+  "Message that says how to install the server.")
 
 (defun promptls-command-line (subcommand &optional root)
   "Return the command line of the promptls SUBCOMMAND in the project at ROOT."
   (let ((command (car (promptls-find-program root))))
     (cond
      ((null command)
-      (user-error "Program promptls not found; install it or set promptls-command"))
+      (user-error "%s" promptls--not-found-message))
      ((not (executable-find (car command)))
       (user-error "Cannot run %s; check the option promptls-command" (car command)))
      (t (append command (list subcommand))))))
@@ -105,12 +141,16 @@ BUFFER defaults to the current buffer."
             (project-root project)
           folder))))))
 
+(defun promptls--not-a-project-p (root)
+  "Return non-nil if ROOT is the home or the root directory."
+  (member (file-name-as-directory (file-truename root))
+          (list "/" (file-name-as-directory (file-truename "~")))))
+
 (defun promptls-indexable-root (buffer)
   "Return the project root of BUFFER.
 Signal an error if it is the home or the root directory."
   (let ((root (promptls-root buffer)))
-    (when (member (file-truename root)
-                  (list "/" (file-name-as-directory (file-truename "~"))))
+    (when (promptls--not-a-project-p root)
       (user-error "%s is not a project; move the file to a subfolder or a repository"
                   (abbreviate-file-name root)))
     root))

@@ -99,7 +99,7 @@ The file is not created until you save the buffer."
   (when (and promptls-connect-automatically
              (not noninteractive)
              (promptls-instruction-buffer-p)
-             (promptls-find-program))
+             (ignore-errors (promptls-find-program (promptls-root))))
     (let ((buffer (current-buffer)))
       ;; Programs visit files, too, and do not show them.
       (run-at-time 0 nil (lambda ()

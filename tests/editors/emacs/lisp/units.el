@@ -280,24 +280,36 @@
 ;;;; Finding the program
 
 (ert-deftest program-search-order ()
-  (let* ((root (make-temp-file "project" t))
-         (folder (make-temp-file "path" t))
-         (exec-path (list folder))
-         (promptls-command nil))
-    (dolist (file (list (expand-file-name ".venv/bin/promptls" root)
-                        (expand-file-name "promptls" folder)))
+  (let* ((home (file-name-as-directory (make-temp-file "home" t)))
+         (root (concat home "project/"))
+         (process-environment
+          (append (list (concat "HOME=" home) (concat "VIRTUAL_ENV=" root ".venv")
+                        (concat "UV_TOOL_BIN_DIR=" home "tools")
+                        "CONDA_PREFIX" "XDG_BIN_HOME" "XDG_DATA_HOME" "PIPX_BIN_DIR" "USERPROFILE")
+                  process-environment))
+         (exec-path (list (concat root ".venv/bin") (concat root "bin") "bin" (concat home "path")))
+         (promptls-command nil)
+         (found (lambda () (car (car (promptls-find-program root)))))
+         (files (mapcar (lambda (name) (concat home name))
+                        '("project/.venv/bin/promptls" "project/bin/promptls" "path/promptls"
+                          ".local/bin/promptls" "tools/promptls"))))
+    (dolist (file files)
       (make-directory (file-name-directory file) t)
       (write-region "#!/bin/sh\n" nil file nil 'quiet)
       (set-file-modes file #o755))
-    (should (equal "exec-path" (cdr (promptls-find-program root))))
-    (let ((promptls-allow-project-server t))
-      (should (equal "the project's .venv" (cdr (promptls-find-program root)))))
-    (let ((promptls-command '("promptls" "--verbose" "serve")))
+    ;; What the project contains is not run, whether the environment or PATH names it.
+    (dolist (file (nthcdr 2 files))
+      (should (equal file (funcall found)))
+      (let ((promptls-allow-project-server t))
+        (should (equal (car files) (funcall found))))
+      (delete-file file))
+    (should-not (funcall found))
+    (should (string-match-p "run \"uv tool install\""
+                            (cadr (should-error (promptls-command-line "serve" root) :type 'user-error))))
+    (let ((promptls-command '("promptls" "--verbose" "serve"))
+          (exec-path (list (concat root "bin"))))
       (should (equal '("promptls" "--verbose" "doctor") (promptls-command-line "doctor"))))
-    (let ((exec-path nil))
-      (should-error (promptls-command-line "serve" root) :type 'user-error))
-    (delete-directory root t)
-    (delete-directory folder t)))
+    (delete-directory home t)))
 
 ;;;; Highlighting of mentions
 
