@@ -27,6 +27,8 @@ themselves."
   :type 'boolean
   :group 'promptls)
 
+(declare-function company-idle-begin "ext:company" (buf win tick pos))
+
 ;;;; Completion style that keeps the server's matches and order
 
 (defun promptls-complete--try (string table predicate _point)
@@ -153,9 +155,8 @@ the items.  FIRST is the first cache entry, (STRING . ITEMS)."
   (with-demoted-errors "promptls: %S"
     (when (save-excursion (search-backward "@" (line-beginning-position) t))
       (when-let ((connection (with-current-buffer (promptls-complete--source-buffer)
-                               (promptls-connection))))
-        (when (promptls-connection-ready-p connection)
-          (promptls-complete--at-point connection))))))
+                               (promptls-ready-connection))))
+        (promptls-complete--at-point connection)))))
 
 (defun promptls-complete--at-point (connection)
   "Return the completion data at point from CONNECTION."
@@ -179,10 +180,47 @@ the items.  FIRST is the first cache entry, (STRING . ITEMS)."
             :company-doc-buffer #'promptls-complete--documentation
             :company-prefix-length t))))
 
+(defvar promptls-complete--waiting nil
+  "The buffer in which a mention was typed before the server was ready, or nil.")
+
+(defun promptls-complete--in-mention-p ()
+  "Return non-nil if a mention that has been started ends at point."
+  (looking-back "\\(?:\\`\\|[^[:word:]]\\)@[^[:space:]]*" (line-beginning-position)))
+
+(defun promptls-complete--when-ready (&rest _)
+  "Show the candidates of a mention that was typed before the server was ready."
+  (when promptls-complete--waiting
+    ;; Later, because a process filter must not wait for a response.
+    (run-at-time 0 nil #'promptls-complete--show-waiting)))
+
+(defun promptls-complete--show-waiting ()
+  "Show the candidates of the mention at point if it is waited for."
+  (if (not (and (eq promptls-complete--waiting (window-buffer))
+                (with-current-buffer (window-buffer)
+                  (promptls-complete--in-mention-p))))
+      (setq promptls-complete--waiting nil)
+    (with-current-buffer (window-buffer)
+      ;; There are none until the names of the files are indexed.
+      (when (promptls-completion-at-point)
+        (setq promptls-complete--waiting nil)
+        (cond ((bound-and-true-p company-mode)
+               (company-idle-begin (current-buffer) (selected-window)
+                                   (buffer-chars-modified-tick) (point)))
+              ((bound-and-true-p corfu-mode) (completion-at-point))
+              (promptls-complete-on-at (completion-help-at-point)))))))
+
+(add-hook 'promptls-connected-functions #'promptls-complete--when-ready)
+(add-hook 'promptls-status-functions #'promptls-complete--when-ready)
+
 (defun promptls-complete-after-insert ()
   "Show or update the completion list after \"@\" and the text that follows.
 For `post-self-insert-hook'."
+  (when (and (eq last-command-event ?@)
+             (not (with-current-buffer (promptls-complete--source-buffer)
+                    (promptls-ready-connection))))
+    (setq promptls-complete--waiting (current-buffer)))
   (when (and promptls-complete-on-at
+             (not promptls-complete--waiting)
              (not (bound-and-true-p company-mode))
              (not (bound-and-true-p corfu-mode))
              (not executing-kbd-macro))

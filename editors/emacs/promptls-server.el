@@ -271,6 +271,11 @@ BUFFER defaults to the current buffer."
                        (seq-some (lambda (name) (promptls-file-in-folder-p name root)) names))
               (setq best connection best-length (length root))))))))
 
+(defun promptls-ready-connection ()
+  "Return the connection of the current buffer if it accepts requests, or nil."
+  (when-let ((connection (promptls-connection)))
+    (and (promptls-connection-ready-p connection) connection)))
+
 (defun promptls--choose-client ()
   "Return the client selected by the option `promptls-client'; load it first."
   (let ((clients (pcase promptls-client
@@ -309,15 +314,19 @@ restart might start a second server."
                                           (promptls-client-connections 'eglot)))))
       (accept-process-output nil 0.02))))
 
+(defun promptls-ensure-started ()
+  "Start the server of this project unless it is running or starting."
+  (unless (promptls-connection)
+    (promptls--wait-for-dead-servers)
+    (unless (promptls-connection)
+      (promptls-start))))
+
 (defun promptls-connect ()
   "Return the connection of this project; start the server if needed."
-  (let ((connection (promptls-connection))
+  (let ((connection nil)
         (deadline (+ (float-time) promptls-connect-timeout))
         (message-shown nil))
-    (unless connection
-      (promptls--wait-for-dead-servers)
-      (unless (setq connection (promptls-connection))
-        (promptls-start)))
+    (promptls-ensure-started)
     (while (not (and (setq connection (or (promptls-connection) connection))
                      (promptls-connection-ready-p connection)))
       (unless message-shown

@@ -116,7 +116,10 @@ The file is not created until you save the buffer."
       (unless (seq-some (lambda (connection) (promptls-connection-manages-p connection buffer))
                         (promptls-connections))
         (condition-case err
-            (promptls-start buffer)
+            (progn
+              (promptls-start buffer)
+              ;; For the mode line, which shows that the server is starting.
+              (setq promptls-buffer-connection (promptls-connection)))
           (user-error (message "%s" (error-message-string err))))))))
 
 ;;;###autoload
@@ -291,10 +294,59 @@ Insert INITIAL into the minibuffer first."
         (add-hook 'post-self-insert-hook #'promptls-complete-after-insert nil t))
     (read-from-minibuffer prompt initial promptls-message-map nil 'promptls-message-history)))
 
+(defvar promptls--question nil
+  "The overlay in the prompt of the minibuffer that reads a question, or nil.")
+
+(defun promptls--code-region-p ()
+  "Return non-nil if there is an active region in this buffer, a code buffer."
+  (and (use-region-p)
+       buffer-file-name
+       (not (promptls-prompt-buffer-p (current-buffer)))))
+
+(defun promptls--update-question (&rest _)
+  "Show the state of the server and the cost of the selection in the minibuffer."
+  (when-let ((buffer (and promptls--question (overlay-buffer promptls--question)))
+             (source (overlay-get promptls--question 'promptls-source)))
+    (with-current-buffer source
+      (let* ((connection (promptls-ready-connection))
+             (state (if connection
+                        (promptls-status-summary (promptls-last-status connection))
+                      "starting"))
+             (question promptls--question)
+             (show (lambda (tokens)
+                     (let ((parts (delq nil (list (unless (equal state "ready") state)
+                                                  (when tokens
+                                                    (format "selection: %s tokens"
+                                                            (promptls-format-number tokens)))))))
+                       (overlay-put question 'before-string
+                                    (when parts (format " (%s)" (string-join parts ", "))))))))
+        (funcall show nil)
+        (when (and connection (promptls--code-region-p))
+          (promptls-request-async
+           connection "promptls/resolveMentions"
+           (list :message "@selection" :context (promptls-context connection))
+           (lambda (result) (funcall show (plist-get result :tokens)))
+           #'ignore))))))
+
+(add-hook 'promptls-connected-functions #'promptls--update-question)
+(add-hook 'promptls-status-functions #'promptls--update-question)
+
 (defun promptls--read-question ()
-  "Read a question in the minibuffer; start the server first if needed."
-  (promptls-connect)
-  (promptls-read-message (if (use-region-p) "Ask about the selection: " "Ask: ")))
+  "Read a question in the minibuffer, with a mention of the selection.
+Start the server if needed; the question can be typed meanwhile."
+  (promptls-ensure-started)
+  (let ((source (current-buffer)))
+    (minibuffer-with-setup-hook
+        (lambda ()
+          (let ((end (minibuffer-prompt-end)))
+            (setq promptls--question (make-overlay (- end 2) (- end 2)))
+            (overlay-put promptls--question 'promptls-source source)
+            (promptls--update-question)))
+      (unwind-protect
+          (promptls-read-message "Ask: " (when (promptls--code-region-p) "@selection "))
+        (when promptls--question
+          (delete-overlay promptls--question))
+        (setq promptls--question nil)))))
 
 ;;;###autoload
 (defun promptls-ask (message &optional build)

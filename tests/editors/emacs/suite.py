@@ -209,13 +209,14 @@ def installed_package(report: Report) -> None:
 class Session:
     """An Emacs in a terminal, with one LSP client and a workspace."""
 
-    def __init__(self, report: Report, client: str, pictures: bool) -> None:
-        self.report, self.client, self.pictures = report, client, pictures
+    def __init__(self, report: Report, client: str, pictures: bool, **environment: str) -> None:
+        self.report, self.client, self.pictures, self.environment = report, client, pictures, environment
 
     def __enter__(self) -> Session:
         self.stack = workspace()
         self.root, env = self.stack.__enter__()
-        env |= {"CLIENT": self.client}
+        self.home = Path(env["HOME"])
+        env |= {"CLIENT": self.client, **self.environment}
         self.terminal = Terminal([EMACS, "-nw", "-Q", "-l", str(LISP / "init.el")], env, self.root)
         return self
 
@@ -355,9 +356,9 @@ def typed(report: Report, client: str, pictures: bool) -> None:
             session.switch("cart.py")
             screen.type("\x1b<\x00" + "\x0e" * 8)
             session.command("promptls-ask")
-            screen.wait("Ask about the selection:")
+            screen.wait(r"Ask \(selection: \d+ tokens\): @selection ")
             screen.type("what is @shop/mon\t")
-            screen.wait(r"what is @shop/money\.py")
+            screen.wait(r"@selection what is @shop/money\.py")
             screen.type("\r")
             screen.wait(r"✓ @shop/money\.py")
             screen.wait(r" selected +shop/cart\.py")
@@ -424,6 +425,54 @@ def typed(report: Report, client: str, pictures: bool) -> None:
         session.check("a killed server is restarted and receives unsaved edits", kill_server)
 
 
+def starting(report: Report, client: str, pictures: bool) -> None:
+    """Type while the server starts: it is only in ~/.local/bin, and waits for a file."""
+    with Session(report, client, pictures, PROMPTLS_COMMAND="") as session:
+        screen, program = session.terminal, session.home / ".local" / "bin" / "promptls"
+        program.parent.mkdir(parents=True)
+        gate, candidates = session.home / "gate", r"@shop/cart\.py.*\s+@tests/test_cart\.py"
+
+        def write_server() -> None:
+            gate.unlink(missing_ok=True)
+            command = os.environ["PROMPTLS_COMMAND"]
+            program.write_text(f'#!/bin/sh\nuntil [ -e "{gate}" ]; do sleep 0.05; done\nexec {command} "$@"\n')
+            program.chmod(0o755)
+
+        def type_in_document() -> None:
+            screen.wait("scratch")
+            session.visit("price.promptls.md")
+            screen.wait(r"promptls\[starting\]")
+            screen.type("Why is the price wrong? @car")
+            gate.touch()
+            screen.wait(candidates, 60)
+
+        def type_question() -> None:
+            session.command("promptls-restart")
+            session.visit("shop/stock.py")
+            session.command("promptls-ask")
+            screen.wait(r"Ask \(starting\):")
+            screen.type("what is @car")
+            gate.touch()
+            screen.wait(candidates, 60)
+            screen.wait(r"Ask: what is")
+
+        write_server()
+        session.check("candidates of a mention appear when the server has started", type_in_document)
+        write_server()
+        session.check("a question can be typed while the server starts", type_question)
+    with Session(report, client, pictures) as session:
+
+        def visit_instructions() -> None:
+            (session.root / "AGENTS.md").write_text("Edit `shop/cash.py`.\n")
+            session.terminal.wait("scratch")
+            session.visit("AGENTS.md")
+            session.terminal.wait(r"FlyC:0[|/]1|Flymake\[0 1\]", 60)
+            session.terminal.wait(r"^ ?\d+ tokens")
+            session.terminal.wait(r"promptls\[ready\]")
+
+        session.check("visiting an instruction file starts the server and checks the file", visit_instructions)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Test the Emacs package in the real Emacs.")
     parser.add_argument("--pictures", action="store_true", help="write the images of the README")
@@ -440,6 +489,7 @@ def main() -> int:
     }
     for client in CLIENTS:
         parts[f"{client} batch"] = lambda client=client: batch(report, client, "e2e.el", CLIENT=client)
+        parts[f"{client} starting"] = lambda client=client: starting(report, client, options.pictures)
         parts[f"{client} typed"] = lambda client=client: typed(report, client, options.pictures)
     version = subprocess.run([EMACS, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
     print(f"# {version}; server: {os.environ['PROMPTLS_COMMAND']}")
