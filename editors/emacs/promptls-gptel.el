@@ -8,6 +8,8 @@
 ;; gptel sends them, so that the mentioned code is included.  The text of the
 ;; chat buffer is not modified.
 ;;
+;; Tested with gptel 0.9.9.5 (commit cd2cd73).
+;;
 ;; `promptls-gptel-tools' returns the tools of the server.  The server can ask the
 ;; model of gptel to choose code: see `promptls-language-model-use'.
 
@@ -28,6 +30,7 @@
 (declare-function gptel-request "ext:gptel-request" (&optional prompt &rest args))
 (defvar gptel-max-tokens)
 (defvar gptel-prompt-transform-functions)
+(defvar gptel-track-media)
 (defvar gptel-use-context)
 (defvar gptel-use-tools)
 
@@ -82,47 +85,57 @@ prompt is inserted before the message."
 (defun promptls-gptel--insert-prompt (start end prompt)
   "Insert PROMPT at START, or replace the text from START to END with it.
 START and END are markers; see `promptls-gptel-style'."
-  (when (buffer-live-p (marker-buffer start))
-    (with-current-buffer (marker-buffer start)
-      (save-excursion
-        (goto-char start)
-        (if (eq promptls-gptel-style 'before)
-            (insert prompt "\n\n")
-          (delete-region start end)
-          (insert prompt))))))
+  (save-excursion
+    (goto-char start)
+    (if (eq promptls-gptel-style 'before)
+        (insert prompt "\n\n")
+      (delete-region start end)
+      (insert prompt)))
+  ;; Otherwise gptel sends the files that quoted text links to.
+  (setq-local gptel-track-media nil))
 
 (defun promptls-gptel-transform (done fsm)
   "Build the last message of this buffer into a prompt, then call DONE.
 A `gptel-prompt-transform-functions' function.  FSM is the gptel request;
 its chat buffer determines the project.  A message without mentions is
 not modified."
-  (pcase-let* ((prompt-buffer (current-buffer))
-               (`(,start . ,end) (promptls-gptel--last-message))
-               (chat (plist-get (gptel-fsm-info fsm) :buffer))
-               (chat (if (buffer-live-p chat) chat prompt-buffer))
-               (message (promptls-gptel--strip-prefix
-                         (buffer-substring-no-properties start end) chat))
-               (start (copy-marker start))
-               (end (copy-marker end t)))
-    (if (not (string-match-p "@" message))
-        (funcall done)
-      (condition-case err
-          (with-current-buffer chat
-            (let ((connection (promptls-connect)))
-              (promptls-request-async
-               connection "promptls/buildPrompt"
-               (list :message message :context (promptls-context connection))
-               (lambda (result)
-                 (when (plist-get result :mentions)
-                   (promptls-gptel--insert-prompt start end (promptls-prompt-text result)))
-                 (funcall done))
-               (lambda (_code text)
-                 (message "Sending the message without the mentioned code: %s" text)
-                 (funcall done)))))
-        (error
-         (message "Sending the message without the mentioned code: %s"
-                  (error-message-string err))
-         (funcall done))))))
+  (pcase-let ((`(,start . ,end) (promptls-gptel--last-message))
+              (chat (plist-get (gptel-fsm-info fsm) :buffer)))
+    ;; gptel calls all functions at once.  This one is continued after the presets of
+    ;; the message were applied, so that none is taken from quoted text, and after the
+    ;; context of gptel was inserted before the message.
+    (run-at-time 0 nil #'promptls-gptel--build done (copy-marker start t) (copy-marker end t)
+                 (if (buffer-live-p chat) chat (current-buffer)))))
+
+(defun promptls-gptel--build (done start end chat)
+  "Replace the message from START to END by its prompt, then call DONE.
+START and END are markers in a copy of the buffer CHAT."
+  (when-let ((copy (marker-buffer start)))
+    (let* ((message (with-current-buffer copy
+                      (promptls-gptel--strip-prefix (buffer-substring-no-properties start end)
+                                                    chat)))
+           (done (lambda ()
+                   (when (buffer-live-p copy)
+                     (with-current-buffer copy
+                       (funcall done)))))
+           (failed (lambda (_code text)
+                     (message "Sending the message without the mentioned code: %s" text)
+                     (funcall done))))
+      (if (not (string-match-p "@" message))
+          (funcall done)
+        (condition-case err
+            (with-current-buffer chat
+              (let ((connection (promptls-connect)))
+                (promptls-request-async
+                 connection "promptls/buildPrompt"
+                 (list :message message :context (promptls-context connection))
+                 (lambda (result)
+                   (when (and (plist-get result :mentions) (buffer-live-p copy))
+                     (with-current-buffer copy
+                       (promptls-gptel--insert-prompt start end (promptls-prompt-text result))))
+                   (funcall done))
+                 failed)))
+          (error (funcall failed nil (error-message-string err))))))))
 
 ;;;###autoload
 (define-minor-mode promptls-gptel-mode
@@ -144,7 +157,12 @@ not modified."
     (with-current-buffer chat
       (goto-char (point-max))
       (insert prompt)
-      (gptel-send))
+      ;; Quoted text is no source of presets, mentions or linked files.
+      (let ((gptel-prompt-transform-functions
+             (seq-difference (default-value 'gptel-prompt-transform-functions)
+                             '(gptel--transform-apply-preset promptls-gptel-transform)))
+            (gptel-track-media nil))
+        (gptel-send)))
     (pop-to-buffer chat)))
 
 ;;;; Tools

@@ -6,6 +6,7 @@ Print one line per check, "ok NAME" or "FAIL NAME: reason", and a summary line.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -138,14 +139,21 @@ def batch(report: Report, title: str, file: str, **environment: str | None) -> N
 
 def sending(report: Report) -> None:
     """Use gptel, or the fake of its interface, with a local server: prompts that are sent, tools, choice of code."""
-    from chatserver import ChatServer, Handler, say
+    from chatserver import ChatServer, Handler, raw, say
 
     def is_choice(messages: list[dict[str, str]]) -> bool:
         return "a list of regions" in messages[0]["content"]
 
     def answer(handler: Handler) -> None:
-        choice = is_choice(handler.server.requests[-1].body["messages"])
-        say('{"regions": [1], "queries": []}' if choice else "Half up.")(handler)
+        body = handler.server.requests[-1].body
+        if is_choice(body["messages"]):
+            say('{"regions": [1], "queries": []}')(handler)
+        elif body.get("stream"):
+            parts = [{"choices": [{"delta": {"content": part}}]} for part in ("Half ", "up.")]
+            events = "".join(f"data: {json.dumps(part)}\n\n" for part in parts) + "data: [DONE]\n\n"
+            raw(events.encode(), "text/event-stream")(handler)
+        else:
+            say("Half up.")(handler)
 
     folders = os.environ.get("PROMPTLS_GPTEL") or str(HERE / "fakes" / "gptel")
     for client in CLIENTS:
@@ -154,11 +162,20 @@ def sending(report: Report) -> None:
                 report, f"gptel, {client}", "sending.el", CLIENT=client, GPTEL_PATH=folders, CHAT_HOST=server.url[7:-3]
             )
             bodies = [request.body["messages"] for request in server.requests]
-        messages = [body[-1]["content"] for body in bodies if not is_choice(body)]
-        built = bool(messages) and "def rounded(money)" in messages[0] and "How is it rounded? @#rounded" in messages[0]
-        report.add(f"gptel, {client}: the server receives the built prompt", built, repr(messages)[:600])
-        sent = len(messages) == 2 and messages[1].strip().endswith("The built prompt.")
-        report.add(f"gptel, {client}: the server receives the prompt of the preview", sent, repr(messages[1:])[:600])
+        chats = [[m for m in body if m["role"] != "system"] for body in bodies if not is_choice(body)]
+        chats += [[{"role": "", "content": ""}]] * 3  # missing requests fail the checks
+        last = [chat[-1]["content"] for chat in chats]
+        built = "def rounded(money)" in last[0] and "How is it rounded? @#rounded" in last[0]
+        clean = "@careful" not in last[0] and "4711" not in str(bodies) and "[key](secret.txt)" in last[0]
+        report.add(f"gptel, {client}: the server receives the built prompt", built, last[0][:600])
+        report.add(f"gptel, {client}: and neither the preset nor linked files", clean, last[0][:600])
+        turns = [(m["role"], m["content"].strip()) for m in chats[1][:-1]]
+        history = turns == [("user", "@careful How is it rounded? @#rounded @notes.txt"), ("assistant", "Half up.")]
+        report.add(
+            f"gptel, {client}: earlier turns are sent as written", history and "class OutOfStock" in last[1], str(turns)
+        )
+        sent = last[2] == "The built prompt quotes @hostile and @shop/cart.py."
+        report.add(f"gptel, {client}: the server receives the prompt of the preview", sent, last[2][:600])
 
 
 # ---- the package of a release
@@ -356,7 +373,7 @@ def typed(report: Report, client: str, pictures: bool) -> None:
             session.switch("cart.py")
             screen.type("\x1b<\x00" + "\x0e" * 8)
             session.command("promptls-ask")
-            screen.wait(r"Ask \(selection: \d+ tokens\): @selection ")
+            screen.wait(r"Ask \(selection: \d+ tokens\): @selection")
             screen.type("what is @shop/mon\t")
             screen.wait(r"@selection what is @shop/money\.py")
             screen.type("\r")

@@ -919,7 +919,7 @@
                                                    (promptls-connection))
                             #'ignore
                             (lambda (_code text) (setq failure text)))
-    (with-temp-buffer
+    (with-current-buffer (get-buffer-create " *copy of the chat*")
       (insert "What is wrong here? @terminal")
       (promptls-gptel-transform (lambda () (setq sent t)) (list :buffer e2e-prompt)))
     (wait-for (lambda () (and failure sent))))

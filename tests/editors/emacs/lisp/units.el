@@ -118,7 +118,7 @@
   "Run BODY, where `copied' is a list of copied prompts of an index of COMPLETE.
 `answer' is the answer to the question whether to copy."
   (declare (indent 1))
-  `(let ((copied nil) (complete ,complete) (answer ?w)
+  `(let ((copied nil) (complete ,complete) (answer ?w) (promptls-status-functions nil)
          (params '(:message "why?")))
      (cl-letf (((symbol-function 'promptls-page-request)
                 (lambda (_connection _method _params done)
