@@ -80,11 +80,15 @@ def _code_span(text: str) -> str:
 
 
 def code_block(body: str, language: str) -> str:
-    """Return a fenced code block."""
-    ticks = "```"
-    while ticks in body:
-        ticks += "`"
-    return f"{ticks}{language if language.isalnum() else ''}\n{body}\n{ticks}"
+    """Return a fenced code block.
+
+    In Emacs, three backticks end a longer fence, and the next three name a mode that it runs on what follows. Fences of
+    tildes end only at their own length. Its org-mode evaluates macros.
+    """
+    fence = "~~~" if "```" in body else "```"
+    while fence in body:
+        fence += fence[0]
+    return f"{fence}{language if language.isalnum() and language != 'org' else ''}\n{body}\n{fence}"
 
 
 def _escape(sentence: str) -> str:
