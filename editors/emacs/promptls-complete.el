@@ -90,7 +90,7 @@ Return nil if the request fails or takes longer than typing can wait."
 (defun promptls-complete--annotation (candidate)
   "Return the annotation of CANDIDATE: its detail and token cost."
   (when-let ((item (promptls-complete--item candidate)))
-    (let ((detail (or (plist-get item :detail) ""))
+    (let ((detail (promptls-one-line (or (plist-get item :detail) "")))
           (tokens (or (plist-get item :tokens) 0)))
       (concat "  " (string-join
                     (delq nil (list (unless (string-empty-p detail) detail)

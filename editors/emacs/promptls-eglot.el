@@ -94,7 +94,9 @@ The server detects file changes itself."
              (when (equal (plist-get item :section) "promptls")
                (with-temp-buffer
                  (setq default-directory (car (promptls-connection-roots server)))
-                 (setq-local major-mode 'promptls-mode)
+                 (setq-local major-mode 'promptls-mode
+                             ;; A request of the server must not ask the user.
+                             enable-local-variables :safe)
                  (hack-dir-local-variables-non-file-buffer)
                  (promptls-workspace-settings))))
            items)))
@@ -115,7 +117,7 @@ The server detects file changes itself."
 Signal an error if the model fails or needs longer than the server waits.
 PROCESS is the server, whose output is read after that: older versions of
 jsonrpc must not receive messages while they handle one."
-  (let ((deadline (+ (float-time) promptls-language-model-timeout-s))
+  (let ((deadline (+ (float-time) (default-value 'promptls-language-model-timeout-s)))
         (filter (process-filter process))
         state value)
     (set-process-filter process t)

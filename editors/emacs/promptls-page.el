@@ -17,6 +17,8 @@
 (require 'promptls-data)
 (require 'promptls-server)
 
+(defvar markdown-fontify-code-blocks-natively)
+
 (declare-function promptls-gptel-send-prompt "promptls-gptel" (prompt))
 (declare-function pulse-momentary-highlight-one-line "pulse" (point &optional face))
 
@@ -342,6 +344,9 @@ TOKENS is the new budget for the action \"budget\"."
     (insert text)
     (goto-char (point-min))
     (if (fboundp 'markdown-mode) (funcall 'markdown-mode) (text-mode))
+    ;; Quoted text must not choose modes or variables, neither now nor when it is saved.
+    (setq-local enable-local-variables nil
+                markdown-fontify-code-blocks-natively nil)
     (set-buffer-modified-p nil)))
 
 (defun promptls-preview-send ()

@@ -124,6 +124,9 @@ The file is not created until you save the buffer."
 
 ;;;###autoload
 (add-to-list 'auto-mode-alist '("\\.prompt\\(?:ls\\)?\\.md\\'" . promptls-mode))
+;; Prompt documents contain answers of language models.
+;;;###autoload
+(add-to-list 'inhibit-local-variables-regexps "\\.prompt\\(?:ls\\)?\\.md\\'")
 
 (defun promptls-scratch-buffer (root)
   "Return the scratch prompt buffer of the project at ROOT; create it if needed."

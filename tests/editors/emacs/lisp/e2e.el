@@ -486,6 +486,82 @@
 (kill-buffer)
 (delete-file (workspace "AGENTS.md"))
 
+;;;; Hostile files
+
+(defvar e2e-hostile nil "What quoted text has run.")
+(defun hostile-mode ()
+  "Record that quoted text has chosen a mode."
+  (push 'mode e2e-hostile))
+
+(write-region (concat "# Title\n\n```hostile\nx\n```\n\n````hostile\nx\n````\n\n"
+                      "[x](command:hostile) %e %{hostile%} \e]0;hostile\a\n\n"
+                      "Local Variables:\nmode: hostile\neval: (push 'eval e2e-hostile)\nEnd:\n")
+              nil (workspace "evil.md"))
+;; Emacs takes a file name with this second line for one of a remote file.
+(defun e2e-shell (script)
+  "Run SCRIPT in the workspace with the name of a hostile folder as $1."
+  (let ((default-directory (workspace)))
+    (call-process "sh" nil nil nil "-c" script "sh" "evil\n/ssh:host:")))
+
+(e2e-shell "mkdir -p \"$1\" && printf 'def hostile_trap():\\n    pass\\n' >\"$1/trap.py\"")
+(write-region "#+MACRO: x (eval (push 'macro e2e-hostile))\n* {{{x}}}\n" nil (workspace "evil.org"))
+
+(check-that "hover does not run the modes that quoted code names"
+  (set-buffer e2e-prompt)
+  (cl-letf (((symbol-function 'org-mode) (lambda () (push 'org e2e-hostile))))
+    (dolist (name '("evil.md" "evil.org"))
+      (e2e-write (format "What is in @%s" name))
+      (goto-char (- (point-max) 3))
+      (unless (string-match-p "is included" (format "%s" (e2e-hover)))
+        (error "No hover"))))
+  (or (null e2e-hostile) (error "%S has run" e2e-hostile)))
+(check-that "an opened prompt has no local variables, also when it is saved"
+  (set-buffer e2e-prompt)
+  (e2e-write "@evil.md")
+  (e2e-build)
+  (save-window-excursion
+    (set-buffer "*promptls prompt*")
+    (promptls-preview-open)
+    (goto-char (point-max))
+    (insert "\nLocal Variables:\nmode: hostile\neval: (push 'eval e2e-hostile)\nEnd:\n")
+    (write-file (workspace "saved.md"))
+    (set-buffer-modified-p nil)
+    (kill-buffer))
+  (delete-file (workspace "saved.md"))
+  (or (null e2e-hostile) (error "%S has run" e2e-hostile)))
+(check-that "a prompt document has no local variables"
+  (copy-file (workspace "evil.md") (workspace "evil.promptls.md"))
+  (e2e-open "evil.promptls.md")
+  (prog1 (and (derived-mode-p 'promptls-mode)
+              (or (null e2e-hostile) (error "%S has run" e2e-hostile)))
+    (kill-buffer)
+    (delete-file (workspace "evil.promptls.md"))))
+(check-that "search results are lines without control characters, and g searches again"
+  (promptls-search "hostile_trap")
+  (with-current-buffer "*promptls search*"
+    (let ((text (buffer-string)))
+      (cl-letf (((symbol-function 'compilation-start) (lambda (&rest _) (push 'compile e2e-hostile))))
+        (call-interactively (key-binding "g"))
+        (revert-buffer))
+      (and (string-match-p "^evil /ssh:host:/trap\\.py:1: " text)
+           (not (string-match-p "[^\n[:print:]]" text))
+           (equal text (buffer-string))
+           (or (null e2e-hostile) (error "%S has run" e2e-hostile))))))
+(check-that "completion and pages show a hostile file name on one line"
+  (set-buffer e2e-prompt)
+  (e2e-write "What is @#hostile_tr")
+  (goto-char (point-max))
+  (pcase-let* ((`(,_ ,_ ,table . ,_) (promptls-completion-at-point))
+               (candidate (car (all-completions "@#hostile_tr" table))))
+    (and (not (string-match-p "\n" (concat candidate (promptls-complete--annotation candidate))))
+         (progn (e2e-write candidate)
+                (let ((page (car (split-string (e2e-build) "## Text"))))
+                  (and (string-match-p "trap\\.py" page)
+                       (not (string-match-p "^/ssh" page))))))))
+(mapc (lambda (name) (delete-file (workspace name))) '("evil.md" "evil.org"))
+(e2e-shell "rm -r \"${1%/*}\"")
+(setq e2e-hostile nil)
+
 ;;;; Unsaved edits
 
 (e2e-open "shop/cart.py")

@@ -87,6 +87,11 @@
                    (promptls-lens-text lenses 80)))
     (should (equal "1,128 of 8,000 tokens | Build | Copy" (promptls-lens-text lenses 40)))))
 
+(ert-deftest uris-of-remote-files-are-not-files ()
+  (should (equal "/a b" (promptls-uri-to-file "file:///a%20b")))
+  (should-not (promptls-uri-to-file "file:///ssh:host:/x"))
+  (should-not (promptls-uri-to-file "file:///sudo%3A%3A/x")))
+
 (ert-deftest missing-mentions-are-named ()
   (let ((result (lambda (&rest statuses)
                   (list :mentions (mapcar (lambda (status) (list :text (concat "@" status) :status status))
