@@ -35,13 +35,13 @@
 (declare-function eglot-workspace-folders "ext:eglot" (server))
 (declare-function jsonrpc--async-request-1 "jsonrpc" (connection method params &rest args))
 (declare-function jsonrpc--process "jsonrpc" (connection))
-(declare-function jsonrpc-error "jsonrpc" (&rest args))
+(declare-function jsonrpc-connection-send "jsonrpc" (connection &rest args))
 (declare-function jsonrpc-notify "jsonrpc" (connection method params))
 (declare-function jsonrpc-running-p "jsonrpc" (connection))
-(declare-function promptls-gptel-abort "promptls-gptel" ())
 (declare-function promptls-eglot-server-p "promptls-eglot" (object))
 (defvar eglot--cached-server)
 (defvar eglot--servers-by-project)
+(defvar eglot-confirm-server-initiated-edits)
 (defvar eglot-connect-hook)
 (defvar eglot-managed-mode-hook)
 (defvar eglot-server-initialized-hook)
@@ -112,34 +112,29 @@ The server detects file changes itself."
   (promptls-page-refresh server uri)
   nil)
 
-(defun promptls-eglot--complete (params process)
-  "Return the result of promptls/complete with PARAMS.
-Signal an error if the model fails or needs longer than the server waits.
-PROCESS is the server, whose output is read after that: older versions of
-jsonrpc must not receive messages while they handle one."
-  (let ((deadline (+ (float-time) (default-value 'promptls-language-model-timeout-s)))
-        (filter (process-filter process))
-        state value)
-    (set-process-filter process t)
-    (unwind-protect
-        (with-local-quit
-          (promptls-complete params
-                             (lambda (result) (setq state 'done value result))
-                             (lambda (message) (setq state 'failed value message)))
-          (while (and (null state) (< (float-time) deadline) (process-live-p process))
-            (accept-process-output nil 0.05)))
-      (set-process-filter process filter)
-      (unless state
-        (promptls-gptel-abort)))
-    (if (eq state 'done)
-        value
-      (jsonrpc-error "%s" (or value "The language model did not answer in time")))))
+;; Eglot answers a request before it reads on, but a language model needs seconds.
+(defun promptls-eglot--receive (receive server message)
+  "Let the language model answer MESSAGE of SERVER if it is promptls/complete.
+Otherwise call RECEIVE."
+  (if (not (and (promptls-eglot-server-p server)
+                (equal "promptls/complete" (plist-get message :method))))
+      (funcall receive server message)
+    (let ((reply (lambda (&rest reply)
+                   (when (jsonrpc-running-p server)
+                     (apply #'jsonrpc-connection-send server :id (plist-get message :id) reply)))))
+      (promptls-complete (plist-get message :params)
+                         (lambda (result) (funcall reply :result result))
+                         (lambda (text)
+                           (funcall reply :error (list :code -32603 :message text)))))))
 
-;; Eglot answers before it reads on, so that Emacs waits for the model.
+(advice-add 'jsonrpc-connection-receive :around #'promptls-eglot--receive)
+
+;; The edit is the answer that the user asked for; undo removes it.
 (cl-defmethod eglot-handle-request
-  ((server promptls-eglot-server) (_method (eql promptls/complete)) &rest params)
-  "Return the answer of the language model to PARAMS for SERVER."
-  (promptls-eglot--complete params (jsonrpc--process server)))
+  ((_server promptls-eglot-server) (_method (eql workspace/applyEdit)) &key &allow-other-keys)
+  "Apply the edit without a question."
+  (let ((eglot-confirm-server-initiated-edits nil))
+    (cl-call-next-method)))
 
 (cl-defmethod eglot-handle-notification
   ((server promptls-eglot-server) (_method (eql promptls/statusChanged)) &rest status)

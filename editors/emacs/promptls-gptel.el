@@ -24,7 +24,6 @@
 (declare-function gptel-send "ext:gptel" (&optional arg))
 (declare-function gptel-prompt-prefix-string "ext:gptel" ())
 (declare-function gptel-response-prefix-string "ext:gptel" ())
-(declare-function gptel-abort "ext:gptel-request" (buffer))
 (declare-function gptel-fsm-info "ext:gptel-request" (fsm))
 (declare-function gptel-make-tool "ext:gptel-request" (&rest slots))
 (declare-function gptel-request "ext:gptel-request" (&optional prompt &rest args))
@@ -33,13 +32,6 @@
 (defvar gptel-track-media)
 (defvar gptel-use-context)
 (defvar gptel-use-tools)
-
-(defcustom promptls-gptel-style 'replace
-  "How the built prompt is combined with a message that has mentions.
-With `replace', the prompt replaces the message.  With `before', the
-prompt is inserted before the message."
-  :type '(choice (const replace) (const before))
-  :group 'promptls)
 
 (defun promptls-gptel--last-message ()
   "Return (START . END) of the last user message in this buffer."
@@ -83,14 +75,11 @@ prompt is inserted before the message."
         (vconcat (nreverse turns))))))
 
 (defun promptls-gptel--insert-prompt (start end prompt)
-  "Insert PROMPT at START, or replace the text from START to END with it.
-START and END are markers; see `promptls-gptel-style'."
+  "Replace the text from START to END, which are markers, with PROMPT."
   (save-excursion
     (goto-char start)
-    (if (eq promptls-gptel-style 'before)
-        (insert prompt "\n\n")
-      (delete-region start end)
-      (insert prompt)))
+    (delete-region start end)
+    (insert prompt))
   ;; Otherwise gptel sends the files that quoted text links to.
   (setq-local gptel-track-media nil))
 
@@ -221,11 +210,6 @@ Call DONE with the result, or FAILED with a message."
                        ((consp response))
                        (t (funcall failed (format "gptel: %s" (or (plist-get info :status)
                                                                   "no response")))))))))))
-
-(defun promptls-gptel-abort ()
-  "Abort the request of `promptls-gptel-complete'."
-  (when-let ((buffer (get-buffer " *promptls gptel*")))
-    (gptel-abort buffer)))
 
 (provide 'promptls-gptel)
 ;;; promptls-gptel.el ends here

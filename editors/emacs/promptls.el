@@ -66,6 +66,7 @@ The file is not created until you save the buffer."
   (let ((map (make-sparse-keymap)))
     (define-key map (kbd "C-c C-c") #'promptls-build)
     (define-key map (kbd "C-c C-w") #'promptls-copy)
+    (define-key map (kbd "C-c C-a") #'promptls-answer)
     (define-key map (kbd "C-c C-f") #'promptls-fix)
     (define-key map (kbd "C-c C-z") #'promptls-menu)
     map)
@@ -254,6 +255,21 @@ Ask the user, because RESULT was built from an incomplete index."
       (promptls-copy-result result)
     (message "The prompt is copied when the index is complete")
     (promptls-when-indexed connection (lambda () (promptls--copy-build params connection)))))
+
+;;;###autoload
+(defun promptls-answer ()
+  "Let the language model of the settings answer below the question.
+The current buffer must be a prompt document; see
+`promptls-language-model-use'."
+  (interactive)
+  (unless (and buffer-file-name (promptls-prompt-buffer-p (current-buffer)))
+    (user-error "Not a prompt document; open one with M-x promptls-scratch"))
+  (let ((connection (promptls-connect)))
+    (promptls-page-request
+     connection "promptls/answer"
+     (list :uri (promptls-buffer-uri connection (current-buffer)))
+     (lambda (_) (message "Answered")))
+    (message "Waiting for the answer…")))
 
 (defun promptls-open-document (uri)
   "Build and show the prompt of the document URI; called by code lenses."

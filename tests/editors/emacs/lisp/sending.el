@@ -118,5 +118,18 @@
          (equal 1 (promptls-get result :selection :chosen))
          (plist-get result :warnings)))
 
+(with-current-buffer (find-file-noselect (workspace "price.promptls.md"))
+  (insert "How is a price rounded? @#rounded")
+  (promptls--attach (current-buffer))
+  (wait-for (lambda () (promptls-connection-manages-p (promptls-connection) (current-buffer))))
+  (promptls-answer)
+  (check "the model of gptel answers below the question"
+         (wait-for (lambda ()
+                     (string-match-p (concat "\\`How is a price rounded\\? @#rounded\n\n"
+                                             "<!-- answer: .* -->\nHalf up\\.\n<!-- end of answer -->")
+                                     (buffer-string)))
+                   60)
+         (buffer-string)))
+
 (finish)
 ;;; sending.el ends here
