@@ -55,6 +55,8 @@ TABLE and PREDICATE are as for `all-completions'."
              '(promptls promptls-complete--try promptls-complete--all
                         "Candidates of the promptls server, in its order."))
 (add-to-list 'completion-category-defaults '(promptls (styles promptls)))
+;; The first candidate is the likeliest, so that TAB may insert it.
+(add-to-list 'completion-category-defaults '(promptls-cycle (styles promptls) (cycle . t)))
 
 ;;;; Candidates
 
@@ -90,12 +92,14 @@ Return nil if the request fails or takes longer than typing can wait."
 (defun promptls-complete--annotation (candidate)
   "Return the annotation of CANDIDATE: its detail and token cost."
   (when-let ((item (promptls-complete--item candidate)))
-    (let ((detail (promptls-one-line (or (plist-get item :detail) "")))
-          (tokens (or (plist-get item :tokens) 0)))
+    (let* ((detail (promptls-one-line (or (plist-get item :detail) "")))
+           (tokens (or (plist-get item :tokens) 0))
+           (cost (when (> tokens 0) (format "%s tokens" (promptls-format-number tokens))))
+           (width (- (frame-width) (string-width candidate) (length cost) 6)))
       (concat "  " (string-join
-                    (delq nil (list (unless (string-empty-p detail) detail)
-                                    (when (> tokens 0)
-                                      (format "%s tokens" (promptls-format-number tokens)))))
+                    (delq nil (list (unless (string-empty-p detail)
+                                      (truncate-string-to-width detail (max 12 width) nil nil t))
+                                    cost))
                     ", ")))))
 
 (defun promptls-complete--documentation (candidate)
@@ -124,7 +128,8 @@ the items.  FIRST is the first cache entry, (STRING . ITEMS)."
     (lambda (string predicate action)
       (pcase action
         ('metadata
-         `(metadata (category . promptls)
+         ;; Corfu would insert a candidate instead of showing all.
+         `(metadata (category . ,(if (bound-and-true-p corfu-mode) 'promptls 'promptls-cycle))
                     (annotation-function . ,#'promptls-complete--annotation)
                     (display-sort-function . ,#'identity)
                     (cycle-sort-function . ,#'identity)))

@@ -157,30 +157,35 @@ Cancel a pending request of this function first."
 (defun promptls-page-open (connection name params &optional mode suffix)
   "Open the page of PARAMS, of promptls/openPage, at CONNECTION in the buffer NAME.
 MODE is its major mode, by default `promptls-page-mode'.  SUFFIX is a
-function of CONNECTION that returns text to show below the page, or nil."
-  (promptls-page-request
-   connection "promptls/openPage" params
-   (lambda (opened)
-     (let ((uri (plist-get opened :uri))
-           (missing (promptls-missing-mentions (plist-get opened :result))))
-       (promptls-page--read
-        connection uri
-        (lambda (text links)
-          (with-current-buffer (get-buffer-create name)
-            (funcall (or mode #'promptls-page-mode))
-            (remove-overlays)
-            (setq promptls-page--uri uri
-                  promptls-page--connection connection
-                  promptls-page--opened (list name params mode suffix)
-                  promptls-page--suffix suffix
-                  default-directory (file-name-as-directory
-                                     (car (promptls-connection-roots connection))))
-            (promptls-page-fill (concat text (when suffix (funcall suffix connection))) links 0)
-            (when-let ((window (display-buffer (current-buffer))))
-              (set-window-start window (point-min))
-              (set-window-point window (point-min)))
-            (when missing
-              (message "%s" missing)))))))))
+function of CONNECTION that returns text to show below the page, or nil.
+Select its window, unless a key was pressed meanwhile or the current
+buffer is a prompt document, which the user edits further."
+  (let ((input (unless (derived-mode-p 'promptls-mode) num-nonmacro-input-events)))
+    (promptls-page-request
+     connection "promptls/openPage" params
+     (lambda (opened)
+       (let ((uri (plist-get opened :uri))
+             (missing (promptls-missing-mentions (plist-get opened :result))))
+         (promptls-page--read
+          connection uri
+          (lambda (text links)
+            (with-current-buffer (get-buffer-create name)
+              (funcall (or mode #'promptls-page-mode))
+              (remove-overlays)
+              (setq promptls-page--uri uri
+                    promptls-page--connection connection
+                    promptls-page--opened (list name params mode suffix)
+                    promptls-page--suffix suffix
+                    default-directory (file-name-as-directory
+                                       (car (promptls-connection-roots connection))))
+              (promptls-page-fill (concat text (when suffix (funcall suffix connection))) links 0)
+              (when-let ((window (display-buffer (current-buffer))))
+                (set-window-start window (point-min))
+                (set-window-point window (point-min))
+                (when (equal input num-nonmacro-input-events)
+                  (select-window window)))
+              (when missing
+                (message "%s" missing))))))))))
 
 (defun promptls-page-build (params connection &optional whole)
   "Build a prompt from PARAMS by CONNECTION and show its page.

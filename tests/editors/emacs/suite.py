@@ -301,7 +301,7 @@ def typed(report: Report, client: str, pictures: bool) -> None:
                 session.screenshot("completion")
                 screen.type("\r")
             else:
-                screen.type("shop/ca\t")
+                screen.type("car\t")
             screen.wait(r"wrong\? @shop/cart\.py( |$)")
 
         def hover() -> None:
@@ -379,6 +379,8 @@ def typed(report: Report, client: str, pictures: bool) -> None:
             screen.type("\r")
             screen.wait(r"✓ @shop/money\.py")
             screen.wait(r" selected +shop/cart\.py")
+            screen.type("w")
+            screen.wait(r"Prompt copied: \d+ tokens")
             screen.type("\x181")
 
         def search_from_menu() -> None:
