@@ -178,7 +178,9 @@ With a prefix argument, show the call paths FROM one symbol TO another."
          (promptls-memory--request (if promptls-memory--query
                                        (list :action "search" :query promptls-memory--query)
                                      (list :action "list")))))
-  (tabulated-list-print t))
+  (tabulated-list-print t)
+  (unless tabulated-list-entries
+    (message "No entries; press a to add one")))
 
 ;;;###autoload
 (defun promptls-memory ()

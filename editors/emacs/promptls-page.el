@@ -74,6 +74,7 @@ Move point to LINE, from 0; by default, keep the line in each window."
         (with-current-buffer page
           (replace-buffer-contents source 0.2))))
     (set-text-properties (point-min) (point-max) nil)
+    (set-buffer-modified-p nil)
     (dolist (link links)
       (make-text-button (promptls-page--point (promptls-get link :range :start) encoding)
                         (promptls-page--point (promptls-get link :range :end) encoding)

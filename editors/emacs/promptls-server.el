@@ -48,15 +48,8 @@ lsp-mode over Eglot."
   :type '(choice (const auto) (const lsp-mode) (const eglot))
   :group 'promptls)
 
-(defcustom promptls-connect-timeout 60
-  "Seconds to wait for the server to start."
-  :type 'number
-  :group 'promptls)
-
-(defcustom promptls-request-timeout 60
-  "Seconds to wait for the result of a request."
-  :type 'number
-  :group 'promptls)
+(defconst promptls--timeout 60
+  "Seconds to wait for the start of the server, or for the result of a request.")
 
 ;;;; Finding the program
 
@@ -324,7 +317,7 @@ restart might start a second server."
 (defun promptls-connect ()
   "Return the connection of this project; start the server if needed."
   (let ((connection nil)
-        (deadline (+ (float-time) promptls-connect-timeout))
+        (deadline (+ (float-time) promptls--timeout))
         (message-shown nil))
     (promptls-ensure-started)
     (while (not (and (setq connection (or (promptls-connection) connection))
@@ -337,7 +330,7 @@ restart might start a second server."
         (user-error "The promptls server exited during startup; run M-x promptls-doctor"))
       (when (> (float-time) deadline)
         (user-error "The promptls server did not start within %s s; run M-x promptls-doctor"
-                    promptls-connect-timeout)))
+                    promptls--timeout)))
     (promptls-connected connection)
     connection))
 
@@ -384,9 +377,9 @@ normalized result, or FAILED with an error code and a message."
 (cl-defun promptls-request (method params &key connection timeout)
   "Send the request METHOD with PARAMS and return the normalized result.
 CONNECTION defaults to the connection of the current buffer, TIMEOUT to
-`promptls-request-timeout' seconds.  Quitting cancels the request."
+60 seconds.  Quitting cancels the request."
   (let* ((connection (or connection (promptls-connect)))
-         (timeout (or timeout promptls-request-timeout))
+         (timeout (or timeout promptls--timeout))
          (deadline (+ (float-time) timeout))
          state value
          (handle (promptls-request-async

@@ -183,17 +183,7 @@ If a region is active, append a mention of its lines."
   (cond
    ((bound-and-true-p lsp-mode) (call-interactively #'lsp-execute-code-action))
    ((bound-and-true-p eglot--managed-mode) (call-interactively #'eglot-code-actions))
-   (t (user-error "Buffer not connected; run M-x promptls-connect-here"))))
-
-;;;###autoload
-(defun promptls-connect-here ()
-  "Start the server for this project and wait until it is ready."
-  (interactive)
-  (let ((connection (promptls-connect)))
-    (when (and buffer-file-name (derived-mode-p 'promptls-mode))
-      (promptls--attach (current-buffer)))
-    (message "Connected to promptls for %s"
-             (string-join (promptls-connection-roots connection) ", "))))
+   (t (user-error "Buffer not connected; run M-x promptls-restart"))))
 
 ;;;; Building
 

@@ -160,7 +160,7 @@
 (defvar e2e-prompt (e2e-open "question.prompt.md"))
 (set-buffer e2e-prompt)
 (check-that "a prompt document is in promptls-mode" (derived-mode-p 'promptls-mode))
-(promptls-connect-here)
+(promptls--attach (current-buffer))
 (check-that "the client manages a prompt document"
   (wait-for (lambda () (promptls-connection-manages-p (promptls-connection) e2e-prompt))))
 
