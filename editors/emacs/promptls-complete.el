@@ -220,12 +220,13 @@ the items.  FIRST is the first cache entry, (STRING . ITEMS)."
 (defun promptls-complete-after-insert ()
   "Show or update the completion list after \"@\" and the text that follows.
 For `post-self-insert-hook'."
-  (when (and (eq last-command-event ?@)
-             (not (with-current-buffer (promptls-complete--source-buffer)
-                    (promptls-ready-connection))))
-    (setq promptls-complete--waiting (current-buffer)))
+  (when (eq last-command-event ?@)
+    (setq promptls-complete--waiting
+          (unless (with-current-buffer (promptls-complete--source-buffer)
+                    (promptls-ready-connection))
+            (current-buffer))))
   (when (and promptls-complete-on-at
-             (not promptls-complete--waiting)
+             (not (eq promptls-complete--waiting (current-buffer)))
              (not (bound-and-true-p company-mode))
              (not (bound-and-true-p corfu-mode))
              (not executing-kbd-macro))

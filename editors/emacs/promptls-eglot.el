@@ -64,7 +64,7 @@
 (cl-defmethod jsonrpc-connection-send :around ((server promptls-eglot-server) &rest message)
   "Send MESSAGE to SERVER; replace the language id of an opened instruction file."
   (let ((document (plist-get (plist-get message :params) :textDocument)))
-    (when (and (plist-get document :languageId) (promptls-instruction-buffer-p))
+    (when (and (plist-member document :languageId) (promptls-instruction-buffer-p))
       (plist-put document :languageId "markdown")))
   (apply #'cl-call-next-method server message))
 

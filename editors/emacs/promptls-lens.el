@@ -95,8 +95,7 @@ LENSES is the result of textDocument/codeLens."
                (not (equal promptls-lens--tick tick))
                connection
                (promptls-connection-live-p connection)
-               (promptls-connection-manages-p connection buffer)
-               (promptls-connection-capable-p connection :codeLensProvider))
+               (promptls-connection-manages-p connection buffer))
       (setq promptls-lens--tick tick)
       (promptls-request-async
        connection "textDocument/codeLens"

@@ -182,10 +182,6 @@ Signal an error if it is the home or the root directory."
   (or (plist-get (promptls-connection-capabilities connection) :positionEncoding)
       "utf-16"))
 
-(defun promptls-connection-capable-p (connection capability)
-  "Return non-nil if the server of CONNECTION supports CAPABILITY, a keyword."
-  (plist-get (promptls-connection-capabilities connection) capability))
-
 (cl-defgeneric promptls-connection-manages-p (connection buffer)
   "Return non-nil if the client of CONNECTION manages BUFFER.")
 
