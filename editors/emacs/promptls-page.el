@@ -89,7 +89,9 @@ Move point to LINE, from 0; by default, keep the line in each window."
     (forward-line here)))
 
 (defun promptls-page--report (_code text)
-  "Show TEXT, the message of a failed request."
+  "Show TEXT, the message of a failed request, with the names of user options."
+  (pcase-dolist (`(,name ,variable . ,_) promptls-settings)
+    (setq text (string-replace name (symbol-name variable) text)))
   (message "promptls: %s" text))
 
 (defun promptls-page--read (connection uri show)

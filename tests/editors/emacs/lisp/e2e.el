@@ -379,6 +379,13 @@
   (e2e-write " \n")
   (string-match-p "No question" (cadr (should-error (promptls-build) :type 'user-error))))
 
+(check-that "an answer without a language model names the option to set"
+  (e2e-write "Why?")
+  (promptls-answer)
+  (wait-for (lambda ()
+              (with-current-buffer "*Messages*"
+                (string-search "Set promptls-language-model-use" (buffer-string))))))
+
 ;;;; LSP features in prompt documents
 
 (e2e-write "Why is the price wrong? @shop/cart.py")
