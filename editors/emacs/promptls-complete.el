@@ -22,8 +22,8 @@
 
 (defcustom promptls-complete-on-at t
   "Whether typing \"@\" shows the completion list.
-Ignored where Company or Corfu is active; they show candidates
-themselves."
+Ignored where Company is active, or Corfu with `corfu-auto'; they show
+candidates themselves."
   :type 'boolean
   :group 'promptls)
 
@@ -208,11 +208,15 @@ the items.  FIRST is the first cache entry, (STRING . ITEMS)."
       ;; There are none until the names of the files are indexed.
       (when (promptls-completion-at-point)
         (setq promptls-complete--waiting nil)
-        (cond ((bound-and-true-p company-mode)
-               (company-idle-begin (current-buffer) (selected-window)
-                                   (buffer-chars-modified-tick) (point)))
-              ((bound-and-true-p corfu-mode) (completion-at-point))
-              (promptls-complete-on-at (completion-help-at-point)))))))
+        (promptls-complete--show)))))
+
+(defun promptls-complete--show ()
+  "Show the candidates at point, by Company or Corfu if one is active."
+  (cond ((bound-and-true-p company-mode)
+         (company-idle-begin (current-buffer) (selected-window)
+                             (buffer-chars-modified-tick) (point)))
+        ((bound-and-true-p corfu-mode) (completion-at-point))
+        (t (completion-help-at-point))))
 
 (add-hook 'promptls-connected-functions #'promptls-complete--when-ready)
 (add-hook 'promptls-status-functions #'promptls-complete--when-ready)
@@ -220,7 +224,7 @@ the items.  FIRST is the first cache entry, (STRING . ITEMS)."
 (defun promptls-complete-after-insert ()
   "Show or update the completion list after \"@\" and the text that follows.
 For `post-self-insert-hook'."
-  (when (eq last-command-event ?@)
+  (when (and promptls-complete-on-at (eq last-command-event ?@))
     (setq promptls-complete--waiting
           (unless (with-current-buffer (promptls-complete--source-buffer)
                     (promptls-ready-connection))
@@ -228,22 +232,17 @@ For `post-self-insert-hook'."
   (when (and promptls-complete-on-at
              (not (eq promptls-complete--waiting (current-buffer)))
              (not (bound-and-true-p company-mode))
-             (not (bound-and-true-p corfu-mode))
+             (not (and (bound-and-true-p corfu-mode) (bound-and-true-p corfu-auto)))
              (not executing-kbd-macro))
     (with-demoted-errors "promptls: %S"
       (cond
        ((eq last-command-event ?@)
         (unless (memq (char-syntax (or (char-before (1- (point))) ?\s)) '(?w ?_))
-          (completion-help-at-point)))
+          (promptls-complete--show)))
        ((and completion-in-region-mode (get-buffer-window "*Completions*" 0))
         (if (promptls-completion-at-point)
             (completion-help-at-point)
           (completion-in-region-mode -1)))))))
-
-(defun promptls-complete-dismiss ()
-  "Close the completion list if it is shown."
-  (when completion-in-region-mode
-    (completion-in-region-mode -1)))
 
 (provide 'promptls-complete)
 ;;; promptls-complete.el ends here

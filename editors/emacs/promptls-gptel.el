@@ -133,6 +133,7 @@ START and END are markers in a copy of the buffer CHAT."
   :group 'promptls
   (if promptls-gptel-mode
       (progn
+        (ignore-errors (promptls-ensure-started))
         (add-hook 'gptel-prompt-transform-functions #'promptls-gptel-transform -10 t)
         (add-hook 'completion-at-point-functions #'promptls-completion-at-point nil t)
         (add-hook 'post-self-insert-hook #'promptls-complete-after-insert nil t))

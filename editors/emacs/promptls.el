@@ -209,7 +209,7 @@ WHOLE is non-nil if MESSAGE is the whole buffer."
 In a code buffer, read the question in the minibuffer instead.
 If BUILD is non-nil, call it instead of `promptls-page-build'."
   (interactive)
-  (promptls-complete-dismiss)
+  (when completion-in-region-mode (completion-in-region-mode -1))
   (if (derived-mode-p 'prog-mode)
       (promptls-ask (promptls--read-question) build)
     (pcase-let ((`(,message . ,whole) (promptls--current-message)))
