@@ -506,21 +506,29 @@
               nil (workspace "evil.md"))
 ;; Emacs takes a file name with this second line for one of a remote file.
 (defun e2e-shell (script)
-  "Run SCRIPT in the workspace with the name of a hostile folder as $1."
+  "Run SCRIPT in the workspace with the names of hostile folders as $1 and $2."
   (let ((default-directory (workspace)))
-    (call-process "sh" nil nil nil "-c" script "sh" "evil\n/ssh:host:")))
+    (call-process "sh" nil nil nil "-c" script "sh" "evil\n/ssh:host:" "evil\n```hostile\nx")))
 
-(e2e-shell "mkdir -p \"$1\" && printf 'def hostile_trap():\\n    pass\\n' >\"$1/trap.py\"")
+(e2e-shell "mkdir -p \"$1\" \"$2\" && printf 'def hostile_trap():\\n    pass\\n' >\"$1/trap.py\"
+  printf 'def hostile_fence():\\n    pass\\n' >\"$2/fence.py\"")
+(write-region "See `hostile_fence()`.\n" nil (workspace "AGENTS.md"))
 (write-region "#+MACRO: x (eval (push 'macro e2e-hostile))\n* {{{x}}}\n" nil (workspace "evil.org"))
 
 (check-that "hover does not run the modes that quoted code names"
   (set-buffer e2e-prompt)
+  (promptls-request "promptls/search" '(:query "hostile")) ; waits for the new files
   (cl-letf (((symbol-function 'org-mode) (lambda () (push 'org e2e-hostile))))
-    (dolist (name '("evil.md" "evil.org"))
+    (dolist (name '("evil.md" "evil.org" "#hostile_fence"))
       (e2e-write (format "What is in @%s" name))
       (goto-char (- (point-max) 3))
       (unless (string-match-p "is included" (format "%s" (e2e-hover)))
-        (error "No hover"))))
+        (error "No hover of %s: %s" name (e2e-hover))))
+    (e2e-open "AGENTS.md")
+    (goto-char 12)
+    (unless (string-match-p "def hostile_fence" (format "%s" (e2e-hover)))
+      (error "No hover in an instruction file"))
+    (kill-buffer))
   (or (null e2e-hostile) (error "%S has run" e2e-hostile)))
 (check-that "an opened prompt has no local variables, also when it is saved"
   (set-buffer e2e-prompt)
@@ -566,7 +574,7 @@
                   (and (string-match-p "trap\\.py" page)
                        (not (string-match-p "^/ssh" page))))))))
 (mapc (lambda (name) (delete-file (workspace name))) '("evil.md" "evil.org"))
-(e2e-shell "rm -r \"${1%/*}\"")
+(e2e-shell "rm -r \"${1%/*}\" \"$2\" AGENTS.md")
 (setq e2e-hostile nil)
 
 ;;;; Unsaved edits
