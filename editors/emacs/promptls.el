@@ -96,11 +96,11 @@ The file is not created until you save the buffer."
       (run-at-time 0 nil #'promptls--attach buffer))))
 
 (defun promptls--instruction-file-visited ()
-  "Start the server if this buffer visits an instruction file."
-  (when (and promptls-connect-automatically
-             (not noninteractive)
+  "Start the server if this buffer visits an instruction file of a project."
+  (when (and promptls-connect-automatically (not noninteractive)
              (promptls-instruction-buffer-p)
-             (ignore-errors (promptls-find-program (promptls-root))))
+             (project-current)
+             (ignore-errors (promptls-find-program (promptls-indexable-root (current-buffer)))))
     (let ((buffer (current-buffer)))
       ;; Programs visit files, too, and do not show them.
       (run-at-time 0 nil (lambda ()

@@ -316,6 +316,22 @@
       (should (equal '("promptls" "--verbose" "doctor") (promptls-command-line "doctor"))))
     (delete-directory home t)))
 
+(ert-deftest instruction-files-of-projects-start-the-server ()
+  (let* ((folder (file-name-as-directory (make-temp-file "claude" t)))
+         (noninteractive nil)
+         (promptls-command "promptls")
+         (starts nil))
+    (cl-letf (((symbol-function 'run-at-time) (lambda (&rest _) (push default-directory starts))))
+      (dolist (name '("CLAUDE.md" "notes.md"))
+        (kill-buffer (find-file-noselect (concat folder name))))
+      ;; Such as ~/.claude, which contains transcripts.
+      (should-not starts)
+      (call-process "git" nil nil nil "-C" folder "init" "-q")
+      (dolist (name '("CLAUDE.md" "notes.md"))
+        (kill-buffer (find-file-noselect (concat folder name))))
+      (should (equal (list folder) starts)))
+    (delete-directory folder t)))
+
 ;;;; Highlighting of mentions
 
 (ert-deftest mentions-are-highlighted ()
