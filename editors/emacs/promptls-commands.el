@@ -24,11 +24,22 @@
 (defvar promptls-search-error-alist '(("^\\([^\n:]+\\):\\([0-9]+\\):" 1 2))
   "Value of `compilation-error-regexp-alist' in search results.")
 
+(defvar-local promptls-search--query nil
+  "The query of the search results in this buffer.")
+
+(defvar promptls-search-mode-map
+  (let ((map (make-sparse-keymap)))
+    ;; In other compilation modes, "g" runs a command.
+    (define-key map "g" #'revert-buffer)
+    map)
+  "Keymap of `promptls-search-mode'.")
+
 (define-compilation-mode promptls-search-mode "Prompt-Search"
   "Major mode for search results; `next-error' visits them."
   (setq-local compilation-error-regexp-alist promptls-search-error-alist
               compilation-error-face 'compilation-info
-              compilation-disable-input t))
+              compilation-disable-input t
+              revert-buffer-function (lambda (&rest _) (promptls-search promptls-search--query))))
 
 (defun promptls-search-insert (query hits root)
   "Insert the HITS of a search for QUERY, with paths relative to ROOT."
@@ -38,15 +49,17 @@
     (let ((file (promptls-uri-to-file (plist-get hit :uri)))
           (lines (promptls-range-lines
                   (plist-get (or (plist-get hit :location) hit) :range))))
-      (insert (format "%s:%d: %s%s%s  (%s)\n"
-                      (if (and file root (promptls-file-in-folder-p file root))
-                          (file-relative-name file root)
-                        (or file (plist-get hit :path) ""))
-                      (car lines)
-                      (or (plist-get hit :kind) "")
-                      (if (plist-get hit :symbol) (concat " " (plist-get hit :symbol)) "")
-                      (if (= (car lines) (cdr lines)) "" (format " to line %d" (cdr lines)))
-                      (or (plist-get hit :why) "")))))
+      (insert (promptls-one-line
+               (format "%s:%d: %s%s%s  (%s)"
+                       (if (and file root (promptls-file-in-folder-p file root))
+                           (file-relative-name file root)
+                         (or file (plist-get hit :path) ""))
+                       (car lines)
+                       (or (plist-get hit :kind) "")
+                       (if (plist-get hit :symbol) (concat " " (plist-get hit :symbol)) "")
+                       (if (= (car lines) (cdr lines)) "" (format " to line %d" (cdr lines)))
+                       (or (plist-get hit :why) "")))
+              "\n")))
   (when (null hits)
     (insert "No results.\n")))
 
@@ -68,6 +81,7 @@ Visit the results with `next-error'."
         (erase-buffer)
         (setq default-directory (file-name-as-directory root))
         (promptls-search-mode)
+        (setq promptls-search--query query)
         (promptls-search-insert query (plist-get result :hits) root)
         (goto-char (point-min)))
       (setq next-error-last-buffer buffer))
@@ -142,11 +156,9 @@ With a prefix argument, show the call paths FROM one symbol TO another."
   "Return ENTRIES, from a result of promptls/memory, as table rows."
   (mapcar (lambda (entry)
             (list entry
-                  (vector (or (plist-get entry :category) "")
-                          (or (plist-get entry :scope) "")
-                          (or (plist-get entry :title) "")
-                          (replace-regexp-in-string "[\n\r]+" " "
-                                                    (or (plist-get entry :content) "")))))
+                  (vconcat (mapcar (lambda (column)
+                                     (promptls-one-line (or (plist-get entry column) "")))
+                                   '(:category :scope :title :content)))))
           entries))
 
 (defun promptls-memory--request (params)
@@ -166,7 +178,9 @@ With a prefix argument, show the call paths FROM one symbol TO another."
          (promptls-memory--request (if promptls-memory--query
                                        (list :action "search" :query promptls-memory--query)
                                      (list :action "list")))))
-  (tabulated-list-print t))
+  (tabulated-list-print t)
+  (unless tabulated-list-entries
+    (message "No entries; press a to add one")))
 
 ;;;###autoload
 (defun promptls-memory ()
@@ -274,7 +288,7 @@ The active region is included, as in `promptls-ask'."
      (format "\n## Emacs\n\n- Emacs %s\n" emacs-version)
      (if program
          (format "- program: %s (from %s)\n" (string-join (car program) " ") (cdr program))
-       "- program: not found; install it or set promptls-command\n")
+       (format "- %s\n" promptls--not-found-message))
      (if (null connection)
          "- not connected\n"
        (format (concat "- connected by %s, process %s, position encoding %s\n"

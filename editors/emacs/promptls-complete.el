@@ -22,10 +22,12 @@
 
 (defcustom promptls-complete-on-at t
   "Whether typing \"@\" shows the completion list.
-Ignored where Company or Corfu is active; they show candidates
-themselves."
+Ignored where Company is active, or Corfu with `corfu-auto'; they show
+candidates themselves."
   :type 'boolean
   :group 'promptls)
+
+(declare-function company-idle-begin "ext:company" (buf win tick pos))
 
 ;;;; Completion style that keeps the server's matches and order
 
@@ -53,6 +55,8 @@ TABLE and PREDICATE are as for `all-completions'."
              '(promptls promptls-complete--try promptls-complete--all
                         "Candidates of the promptls server, in its order."))
 (add-to-list 'completion-category-defaults '(promptls (styles promptls)))
+;; The first candidate is the likeliest, so that TAB may insert it.
+(add-to-list 'completion-category-defaults '(promptls-cycle (styles promptls) (cycle . t)))
 
 ;;;; Candidates
 
@@ -88,12 +92,14 @@ Return nil if the request fails or takes longer than typing can wait."
 (defun promptls-complete--annotation (candidate)
   "Return the annotation of CANDIDATE: its detail and token cost."
   (when-let ((item (promptls-complete--item candidate)))
-    (let ((detail (or (plist-get item :detail) ""))
-          (tokens (or (plist-get item :tokens) 0)))
+    (let* ((detail (promptls-one-line (or (plist-get item :detail) "")))
+           (tokens (or (plist-get item :tokens) 0))
+           (cost (when (> tokens 0) (format "%s tokens" (promptls-format-number tokens))))
+           (width (- (frame-width) (string-width candidate) (length cost) 6)))
       (concat "  " (string-join
-                    (delq nil (list (unless (string-empty-p detail) detail)
-                                    (when (> tokens 0)
-                                      (format "%s tokens" (promptls-format-number tokens)))))
+                    (delq nil (list (unless (string-empty-p detail)
+                                      (truncate-string-to-width detail (max 12 width) nil nil t))
+                                    cost))
                     ", ")))))
 
 (defun promptls-complete--documentation (candidate)
@@ -122,7 +128,8 @@ the items.  FIRST is the first cache entry, (STRING . ITEMS)."
     (lambda (string predicate action)
       (pcase action
         ('metadata
-         `(metadata (category . promptls)
+         ;; Corfu would insert a candidate instead of showing all.
+         `(metadata (category . ,(if (bound-and-true-p corfu-mode) 'promptls 'promptls-cycle))
                     (annotation-function . ,#'promptls-complete--annotation)
                     (display-sort-function . ,#'identity)
                     (cycle-sort-function . ,#'identity)))
@@ -153,9 +160,8 @@ the items.  FIRST is the first cache entry, (STRING . ITEMS)."
   (with-demoted-errors "promptls: %S"
     (when (save-excursion (search-backward "@" (line-beginning-position) t))
       (when-let ((connection (with-current-buffer (promptls-complete--source-buffer)
-                               (promptls-connection))))
-        (when (promptls-connection-ready-p connection)
-          (promptls-complete--at-point connection))))))
+                               (promptls-ready-connection))))
+        (promptls-complete--at-point connection)))))
 
 (defun promptls-complete--at-point (connection)
   "Return the completion data at point from CONNECTION."
@@ -179,27 +185,64 @@ the items.  FIRST is the first cache entry, (STRING . ITEMS)."
             :company-doc-buffer #'promptls-complete--documentation
             :company-prefix-length t))))
 
+(defvar promptls-complete--waiting nil
+  "The buffer in which a mention was typed before the server was ready, or nil.")
+
+(defun promptls-complete--in-mention-p ()
+  "Return non-nil if a mention that has been started ends at point."
+  (looking-back "\\(?:\\`\\|[^[:word:]]\\)@[^[:space:]]*" (line-beginning-position)))
+
+(defun promptls-complete--when-ready (&rest _)
+  "Show the candidates of a mention that was typed before the server was ready."
+  (when promptls-complete--waiting
+    ;; Later, because a process filter must not wait for a response.
+    (run-at-time 0 nil #'promptls-complete--show-waiting)))
+
+(defun promptls-complete--show-waiting ()
+  "Show the candidates of the mention at point if it is waited for."
+  (if (not (and (eq promptls-complete--waiting (window-buffer))
+                (with-current-buffer (window-buffer)
+                  (promptls-complete--in-mention-p))))
+      (setq promptls-complete--waiting nil)
+    (with-current-buffer (window-buffer)
+      ;; There are none until the names of the files are indexed.
+      (when (promptls-completion-at-point)
+        (setq promptls-complete--waiting nil)
+        (promptls-complete--show)))))
+
+(defun promptls-complete--show ()
+  "Show the candidates at point, by Company or Corfu if one is active."
+  (cond ((bound-and-true-p company-mode)
+         (company-idle-begin (current-buffer) (selected-window)
+                             (buffer-chars-modified-tick) (point)))
+        ((bound-and-true-p corfu-mode) (completion-at-point))
+        (t (completion-help-at-point))))
+
+(add-hook 'promptls-connected-functions #'promptls-complete--when-ready)
+(add-hook 'promptls-status-functions #'promptls-complete--when-ready)
+
 (defun promptls-complete-after-insert ()
   "Show or update the completion list after \"@\" and the text that follows.
 For `post-self-insert-hook'."
+  (when (and promptls-complete-on-at (eq last-command-event ?@))
+    (setq promptls-complete--waiting
+          (unless (with-current-buffer (promptls-complete--source-buffer)
+                    (promptls-ready-connection))
+            (current-buffer))))
   (when (and promptls-complete-on-at
+             (not (eq promptls-complete--waiting (current-buffer)))
              (not (bound-and-true-p company-mode))
-             (not (bound-and-true-p corfu-mode))
+             (not (and (bound-and-true-p corfu-mode) (bound-and-true-p corfu-auto)))
              (not executing-kbd-macro))
     (with-demoted-errors "promptls: %S"
       (cond
        ((eq last-command-event ?@)
         (unless (memq (char-syntax (or (char-before (1- (point))) ?\s)) '(?w ?_))
-          (completion-help-at-point)))
+          (promptls-complete--show)))
        ((and completion-in-region-mode (get-buffer-window "*Completions*" 0))
         (if (promptls-completion-at-point)
             (completion-help-at-point)
           (completion-in-region-mode -1)))))))
-
-(defun promptls-complete-dismiss ()
-  "Close the completion list if it is shown."
-  (when completion-in-region-mode
-    (completion-in-region-mode -1)))
 
 (provide 'promptls-complete)
 ;;; promptls-complete.el ends here

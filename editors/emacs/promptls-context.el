@@ -58,6 +58,27 @@
     (or (derived-mode-p 'promptls-mode)
         (and buffer-file-name (string-match-p promptls-file-regexp buffer-file-name)))))
 
+(defconst promptls-instruction-regexp
+  (rx (or (seq "/" (or "AGENTS" "CLAUDE" "CLAUDE.local" "GEMINI" "CODEBUDDY" "SKILL"
+                       "copilot-instructions")
+               ".md" eos)
+          (seq "." (or "instructions.md" "mdc" "rule.md" "chatmode.md" "agent.md") eos)
+          (seq "/." (or "cursorrules" "windsurfrules" "clinerules" "codebuddyrules") eos)
+          (seq "/." (or "cursor/rules" "claude/rules" "claude/commands" "claude/agents"
+                        "github/instructions" "github/agents" "windsurf/rules" "clinerules"
+                        "roo/rules" "continue/rules" "promptls/rules" "codebuddy/rules"
+                        "sourcegraph")
+               (? "/" (* nonl)) ".md" eos)))
+  "Regexp that matches the names of instruction files of coding agents.
+The server checks the names in these files.")
+
+(defun promptls-instruction-buffer-p ()
+  "Return non-nil if this buffer visits an instruction file of coding agents."
+  (let ((case-fold-search nil))
+    (and buffer-file-name
+         (not (promptls-prompt-buffer-p (current-buffer)))
+         (string-match-p promptls-instruction-regexp buffer-file-name))))
+
 (defun promptls-code-buffer-p (buffer connection)
   "Return non-nil if BUFFER visits a non-prompt file in a folder of CONNECTION."
   (let ((file (buffer-file-name buffer)))

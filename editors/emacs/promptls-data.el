@@ -57,6 +57,10 @@
     ((pred consp) (mapcar #'promptls-replace-invalid-chars value))
     (_ value)))
 
+(defun promptls-one-line (text)
+  "Return TEXT with a space instead of line breaks and control characters."
+  (replace-regexp-in-string "[[:cntrl:]\u2028\u2029]+" " " text))
+
 ;;;; Locations
 
 (defun promptls-uri-to-file (uri)
@@ -64,7 +68,9 @@
   (when (and (stringp uri) (string-prefix-p "file://" uri))
     (let ((path (decode-coding-string
                  (url-unhex-string (substring uri (length "file://"))) 'utf-8)))
-      (if (string-match-p "\\`/[A-Za-z]:" path) (substring path 1) path))))
+      (setq path (if (string-match-p "\\`/[A-Za-z]:/" path) (substring path 1) path))
+      ;; A name such as "/ssh:host:/file" would connect to a host.
+      (unless (file-remote-p path) path))))
 
 (declare-function url-unhex-string "url-util" (str &optional allow-newlines))
 (autoload 'url-unhex-string "url-util")

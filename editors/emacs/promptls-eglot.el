@@ -27,18 +27,21 @@
 (declare-function eglot--capabilities "ext:eglot" (server))
 (declare-function eglot--path-to-uri "ext:eglot" (path))
 (declare-function eglot--project "ext:eglot" (server))
+(declare-function eglot--maybe-activate-editing-mode "ext:eglot" ())
+(declare-function eglot-current-server "ext:eglot" ())
 (declare-function eglot--signal-textDocument/didChange "ext:eglot" ())
 (declare-function eglot-path-to-uri "ext:eglot" (path &rest rest))
 (declare-function eglot-reconnect "ext:eglot" (server &optional interactive))
 (declare-function eglot-workspace-folders "ext:eglot" (server))
 (declare-function jsonrpc--async-request-1 "jsonrpc" (connection method params &rest args))
 (declare-function jsonrpc--process "jsonrpc" (connection))
-(declare-function jsonrpc-error "jsonrpc" (&rest args))
+(declare-function jsonrpc-connection-send "jsonrpc" (connection &rest args))
 (declare-function jsonrpc-notify "jsonrpc" (connection method params))
 (declare-function jsonrpc-running-p "jsonrpc" (connection))
-(declare-function promptls-gptel-abort "promptls-gptel" ())
 (declare-function promptls-eglot-server-p "promptls-eglot" (object))
+(defvar eglot--cached-server)
 (defvar eglot--servers-by-project)
+(defvar eglot-confirm-server-initiated-edits)
 (defvar eglot-connect-hook)
 (defvar eglot-managed-mode-hook)
 (defvar eglot-server-initialized-hook)
@@ -56,6 +59,14 @@
 
 ;; Eglot derives the language id from the mode name without "-mode".
 (add-to-list 'eglot-server-programs '(promptls-mode . promptls-eglot-contact))
+
+;; In an instruction file it would send the language id of `promptls-mode', or none.
+(cl-defmethod jsonrpc-connection-send :around ((server promptls-eglot-server) &rest message)
+  "Send MESSAGE to SERVER; replace the language id of an opened instruction file."
+  (let ((document (plist-get (plist-get message :params) :textDocument)))
+    (when (and (plist-member document :languageId) (promptls-instruction-buffer-p))
+      (plist-put document :languageId "markdown")))
+  (apply #'cl-call-next-method server message))
 
 (cl-defmethod eglot-initialization-options ((_server promptls-eglot-server))
   "Return the user settings."
@@ -83,7 +94,9 @@ The server detects file changes itself."
              (when (equal (plist-get item :section) "promptls")
                (with-temp-buffer
                  (setq default-directory (car (promptls-connection-roots server)))
-                 (setq-local major-mode 'promptls-mode)
+                 (setq-local major-mode 'promptls-mode
+                             ;; A request of the server must not ask the user.
+                             enable-local-variables :safe)
                  (hack-dir-local-variables-non-file-buffer)
                  (promptls-workspace-settings))))
            items)))
@@ -99,34 +112,29 @@ The server detects file changes itself."
   (promptls-page-refresh server uri)
   nil)
 
-(defun promptls-eglot--complete (params process)
-  "Return the result of promptls/complete with PARAMS.
-Signal an error if the model fails or needs longer than the server waits.
-PROCESS is the server, whose output is read after that: older versions of
-jsonrpc must not receive messages while they handle one."
-  (let ((deadline (+ (float-time) promptls-language-model-timeout-s))
-        (filter (process-filter process))
-        state value)
-    (set-process-filter process t)
-    (unwind-protect
-        (with-local-quit
-          (promptls-complete params
-                             (lambda (result) (setq state 'done value result))
-                             (lambda (message) (setq state 'failed value message)))
-          (while (and (null state) (< (float-time) deadline) (process-live-p process))
-            (accept-process-output nil 0.05)))
-      (set-process-filter process filter)
-      (unless state
-        (promptls-gptel-abort)))
-    (if (eq state 'done)
-        value
-      (jsonrpc-error "%s" (or value "The language model did not answer in time")))))
+;; Eglot answers a request before it reads on, but a language model needs seconds.
+(defun promptls-eglot--receive (receive server message)
+  "Let the language model answer MESSAGE of SERVER if it is promptls/complete.
+Otherwise call RECEIVE."
+  (if (not (and (promptls-eglot-server-p server)
+                (equal "promptls/complete" (plist-get message :method))))
+      (funcall receive server message)
+    (let ((reply (lambda (&rest reply)
+                   (when (jsonrpc-running-p server)
+                     (apply #'jsonrpc-connection-send server :id (plist-get message :id) reply)))))
+      (promptls-complete (plist-get message :params)
+                         (lambda (result) (funcall reply :result result))
+                         (lambda (text)
+                           (funcall reply :error (list :code -32603 :message text)))))))
 
-;; Eglot answers before it reads on, so that Emacs waits for the model.
+(advice-add 'jsonrpc-connection-receive :around #'promptls-eglot--receive)
+
+;; The edit is the answer that the user asked for; undo removes it.
 (cl-defmethod eglot-handle-request
-  ((server promptls-eglot-server) (_method (eql promptls/complete)) &rest params)
-  "Return the answer of the language model to PARAMS for SERVER."
-  (promptls-eglot--complete params (jsonrpc--process server)))
+  ((_server promptls-eglot-server) (_method (eql workspace/applyEdit)) &key &allow-other-keys)
+  "Apply the edit without a question."
+  (let ((eglot-confirm-server-initiated-edits nil))
+    (cl-call-next-method)))
 
 (cl-defmethod eglot-handle-notification
   ((server promptls-eglot-server) (_method (eql promptls/statusChanged)) &rest status)
@@ -185,7 +193,9 @@ jsonrpc must not receive messages while they handle one."
 (cl-defmethod promptls-client-start ((_client (eql eglot)) buffer)
   "Start Eglot in BUFFER."
   (with-current-buffer buffer
-    (let ((eglot-sync-connect nil))
+    ;; Other Markdown files keep their own server.
+    (let ((major-mode 'promptls-mode)
+          (eglot-sync-connect nil))
       (apply #'eglot (eglot--guess-contact)))))
 
 (cl-defmethod promptls-client-connections ((_client (eql eglot)))
@@ -193,6 +203,12 @@ jsonrpc must not receive messages while they handle one."
   (setq promptls-eglot--starting-servers
         (seq-filter #'jsonrpc-running-p promptls-eglot--starting-servers))
   (append (promptls-eglot--initialized-servers) promptls-eglot--starting-servers))
+
+(cl-defmethod promptls-connection-manage ((server promptls-eglot-server))
+  "Let SERVER manage the current buffer, whatever its major mode."
+  (unless (eglot-current-server)
+    (setq eglot--cached-server server)
+    (eglot--maybe-activate-editing-mode)))
 
 (cl-defmethod promptls-connection-process ((server promptls-eglot-server))
   "Return the process of SERVER."

@@ -8,6 +8,8 @@
 ;; gptel sends them, so that the mentioned code is included.  The text of the
 ;; chat buffer is not modified.
 ;;
+;; Tested with gptel 0.9.9.5 (commit cd2cd73).
+;;
 ;; `promptls-gptel-tools' returns the tools of the server.  The server can ask the
 ;; model of gptel to choose code: see `promptls-language-model-use'.
 
@@ -22,21 +24,14 @@
 (declare-function gptel-send "ext:gptel" (&optional arg))
 (declare-function gptel-prompt-prefix-string "ext:gptel" ())
 (declare-function gptel-response-prefix-string "ext:gptel" ())
-(declare-function gptel-abort "ext:gptel-request" (buffer))
 (declare-function gptel-fsm-info "ext:gptel-request" (fsm))
 (declare-function gptel-make-tool "ext:gptel-request" (&rest slots))
 (declare-function gptel-request "ext:gptel-request" (&optional prompt &rest args))
 (defvar gptel-max-tokens)
 (defvar gptel-prompt-transform-functions)
+(defvar gptel-track-media)
 (defvar gptel-use-context)
 (defvar gptel-use-tools)
-
-(defcustom promptls-gptel-style 'replace
-  "How the built prompt is combined with a message that has mentions.
-With `replace', the prompt replaces the message.  With `before', the
-prompt is inserted before the message."
-  :type '(choice (const replace) (const before))
-  :group 'promptls)
 
 (defun promptls-gptel--last-message ()
   "Return (START . END) of the last user message in this buffer."
@@ -80,49 +75,56 @@ prompt is inserted before the message."
         (vconcat (nreverse turns))))))
 
 (defun promptls-gptel--insert-prompt (start end prompt)
-  "Insert PROMPT at START, or replace the text from START to END with it.
-START and END are markers; see `promptls-gptel-style'."
-  (when (buffer-live-p (marker-buffer start))
-    (with-current-buffer (marker-buffer start)
-      (save-excursion
-        (goto-char start)
-        (if (eq promptls-gptel-style 'before)
-            (insert prompt "\n\n")
-          (delete-region start end)
-          (insert prompt))))))
+  "Replace the text from START to END, which are markers, with PROMPT."
+  (save-excursion
+    (goto-char start)
+    (delete-region start end)
+    (insert prompt))
+  ;; Otherwise gptel sends the files that quoted text links to.
+  (setq-local gptel-track-media nil))
 
 (defun promptls-gptel-transform (done fsm)
   "Build the last message of this buffer into a prompt, then call DONE.
 A `gptel-prompt-transform-functions' function.  FSM is the gptel request;
 its chat buffer determines the project.  A message without mentions is
 not modified."
-  (pcase-let* ((prompt-buffer (current-buffer))
-               (`(,start . ,end) (promptls-gptel--last-message))
-               (chat (plist-get (gptel-fsm-info fsm) :buffer))
-               (chat (if (buffer-live-p chat) chat prompt-buffer))
-               (message (promptls-gptel--strip-prefix
-                         (buffer-substring-no-properties start end) chat))
-               (start (copy-marker start))
-               (end (copy-marker end t)))
-    (if (not (string-match-p "@" message))
-        (funcall done)
-      (condition-case err
-          (with-current-buffer chat
-            (let ((connection (promptls-connect)))
-              (promptls-request-async
-               connection "promptls/buildPrompt"
-               (list :message message :context (promptls-context connection))
-               (lambda (result)
-                 (when (plist-get result :mentions)
-                   (promptls-gptel--insert-prompt start end (promptls-prompt-text result)))
-                 (funcall done))
-               (lambda (_code text)
-                 (message "Sending the message without the mentioned code: %s" text)
-                 (funcall done)))))
-        (error
-         (message "Sending the message without the mentioned code: %s"
-                  (error-message-string err))
-         (funcall done))))))
+  (pcase-let ((`(,start . ,end) (promptls-gptel--last-message))
+              (chat (plist-get (gptel-fsm-info fsm) :buffer)))
+    ;; gptel calls all functions at once.  This one is continued after the presets of
+    ;; the message were applied, so that none is taken from quoted text, and after the
+    ;; context of gptel was inserted before the message.
+    (run-at-time 0 nil #'promptls-gptel--build done (copy-marker start t) (copy-marker end t)
+                 (if (buffer-live-p chat) chat (current-buffer)))))
+
+(defun promptls-gptel--build (done start end chat)
+  "Replace the message from START to END by its prompt, then call DONE.
+START and END are markers in a copy of the buffer CHAT."
+  (when-let ((copy (marker-buffer start)))
+    (let* ((message (with-current-buffer copy
+                      (promptls-gptel--strip-prefix (buffer-substring-no-properties start end)
+                                                    chat)))
+           (done (lambda ()
+                   (when (buffer-live-p copy)
+                     (with-current-buffer copy
+                       (funcall done)))))
+           (failed (lambda (_code text)
+                     (message "Sending the message without the mentioned code: %s" text)
+                     (funcall done))))
+      (if (not (string-match-p "@" message))
+          (funcall done)
+        (condition-case err
+            (with-current-buffer chat
+              (let ((connection (promptls-connect)))
+                (promptls-request-async
+                 connection "promptls/buildPrompt"
+                 (list :message message :context (promptls-context connection))
+                 (lambda (result)
+                   (when (and (plist-get result :mentions) (buffer-live-p copy))
+                     (with-current-buffer copy
+                       (promptls-gptel--insert-prompt start end (promptls-prompt-text result))))
+                   (funcall done))
+                 failed)))
+          (error (funcall failed nil (error-message-string err))))))))
 
 ;;;###autoload
 (define-minor-mode promptls-gptel-mode
@@ -131,6 +133,7 @@ not modified."
   :group 'promptls
   (if promptls-gptel-mode
       (progn
+        (ignore-errors (promptls-ensure-started))
         (add-hook 'gptel-prompt-transform-functions #'promptls-gptel-transform -10 t)
         (add-hook 'completion-at-point-functions #'promptls-completion-at-point nil t)
         (add-hook 'post-self-insert-hook #'promptls-complete-after-insert nil t))
@@ -144,7 +147,12 @@ not modified."
     (with-current-buffer chat
       (goto-char (point-max))
       (insert prompt)
-      (gptel-send))
+      ;; Quoted text is no source of presets, mentions or linked files.
+      (let ((gptel-prompt-transform-functions
+             (seq-difference (default-value 'gptel-prompt-transform-functions)
+                             '(gptel--transform-apply-preset promptls-gptel-transform)))
+            (gptel-track-media nil))
+        (gptel-send)))
     (pop-to-buffer chat)))
 
 ;;;; Tools
@@ -203,11 +211,6 @@ Call DONE with the result, or FAILED with a message."
                        ((consp response))
                        (t (funcall failed (format "gptel: %s" (or (plist-get info :status)
                                                                   "no response")))))))))))
-
-(defun promptls-gptel-abort ()
-  "Abort the request of `promptls-gptel-complete'."
-  (when-let ((buffer (get-buffer " *promptls gptel*")))
-    (gptel-abort buffer)))
 
 (provide 'promptls-gptel)
 ;;; promptls-gptel.el ends here

@@ -16,6 +16,8 @@
 (require 'promptls-context)
 
 (declare-function lsp-headerline-breadcrumb-mode "ext:lsp-headerline" (&optional arg))
+(declare-function promptls--document-buffer "promptls" (uri))
+(declare-function promptls-answer "promptls" ())
 (declare-function promptls-copy-document "promptls" (uri))
 (declare-function promptls-open-document "promptls" (uri))
 
@@ -37,16 +39,8 @@ Return non-nil if it is."
     (pcase command
       ("promptls.openPrompt" (promptls-open-document uri) t)
       ("promptls.copyPrompt" (promptls-copy-document uri) t)
-      ("promptls.answer" (promptls-answer uri) t)
+      ("promptls.answer" (with-current-buffer (promptls--document-buffer uri) (promptls-answer)) t)
       ("promptls.setBudget" (promptls-lens--set-budget (aref (vconcat arguments) 0)) t))))
-
-(defun promptls-answer (uri)
-  "Let the language model of the settings answer in the prompt document URI."
-  (message "Waiting for the answer…")
-  (promptls-request-async
-   promptls-buffer-connection "promptls/answer" (list :uri uri)
-   (lambda (_) (message "Answered"))
-   (lambda (_code text) (message "%s" text))))
 
 (defun promptls-lens--set-budget (params)
   "Set the budget of a document by PARAMS, and update its lenses."
@@ -98,12 +92,10 @@ LENSES is the result of textDocument/codeLens."
         (buffer (current-buffer))
         (tick (buffer-chars-modified-tick)))
     (when (and promptls-lenses
-               (derived-mode-p 'promptls-mode)
                (not (equal promptls-lens--tick tick))
                connection
                (promptls-connection-live-p connection)
-               (promptls-connection-manages-p connection buffer)
-               (promptls-connection-capable-p connection :codeLensProvider))
+               (promptls-connection-manages-p connection buffer))
       (setq promptls-lens--tick tick)
       (promptls-request-async
        connection "textDocument/codeLens"
@@ -118,8 +110,11 @@ LENSES is the result of textDocument/codeLens."
        #'ignore))))
 
 (defun promptls-lens-show (connection)
-  "Show the code lenses of CONNECTION if this buffer is a prompt document."
-  (when (derived-mode-p 'promptls-mode)
+  "Show the code lenses of CONNECTION in this buffer if it is a document of it."
+  (when (or (derived-mode-p 'promptls-mode)
+            (and (promptls-instruction-buffer-p)
+                 connection
+                 (promptls-connection-manages-p connection (current-buffer))))
     (setq promptls-buffer-connection (or connection promptls-buffer-connection)
           promptls-lens--tick nil)
     (unless promptls-lens--timer

@@ -49,6 +49,8 @@
 (defvar lsp--cur-workspace)
 (defvar lsp-auto-guess-root)
 (defvar lsp-enable-file-watchers)
+(defvar lsp-enabled-clients)
+(defvar lsp-lens-enable)
 (defvar lsp-language-id-configuration)
 
 (defcustom promptls-lsp-multi-root nil
@@ -71,6 +73,7 @@ ids to `promptls-documents-languages' as well."
   "Return non-nil if promptls should manage FILE in MODE."
   (or (provided-mode-derived-p mode 'promptls-mode)
       (and file (string-match-p promptls-file-regexp file))
+      (promptls-instruction-buffer-p)
       (memq mode promptls-lsp-modes)
       (seq-some (lambda (minor) (and (boundp minor) (symbol-value minor)))
                 promptls-lsp-modes)))
@@ -110,6 +113,7 @@ The getter returns nil if the server was started with the same value."
   "Register the server with lsp-mode."
   (add-to-list 'lsp-language-id-configuration '(promptls-mode . "promptls"))
   (add-to-list 'lsp-language-id-configuration '("\\.prompt\\(?:ls\\)?\\.md\\'" . "promptls"))
+  (add-to-list 'lsp-language-id-configuration (cons promptls-instruction-regexp "markdown"))
   (add-to-list 'lsp-language-id-configuration '("/COMMIT_EDITMSG\\'" . "git-commit"))
   (lsp-register-custom-settings
    (cl-loop for (name variable shape . marks) in promptls-settings
@@ -205,7 +209,7 @@ The getter returns nil if the server was started with the same value."
 
 (defun promptls-lsp--after-open ()
   "Show code lenses and install the workaround for non-BMP characters."
-  (when (derived-mode-p 'promptls-mode)
+  (when (or (derived-mode-p 'promptls-mode) (promptls-instruction-buffer-p))
     (promptls-lens-show (promptls-connection))
     (when (and promptls-buffer-connection
                (equal "utf-16" (promptls-connection-encoding promptls-buffer-connection))
@@ -220,13 +224,17 @@ The getter returns nil if the server was started with the same value."
 (cl-defmethod promptls-client-start ((_client (eql lsp-mode)) buffer)
   "Start lsp-mode in BUFFER."
   (with-current-buffer buffer
-    ;; The server detects file changes itself.
-    (setq-local lsp-enable-file-watchers nil)
+    ;; The server detects file changes itself, and the header line shows code lenses.
+    (setq-local lsp-enable-file-watchers nil
+                lsp-lens-enable (and lsp-lens-enable (not promptls-lenses)))
     ;; Add the project root to the session, so that lsp-mode does not ask for it.
     (let ((folder (lsp-find-session-folder (lsp-session) buffer-file-name)))
       (unless (or folder (lsp--suggest-project-root))
         (lsp-workspace-folders-add (directory-file-name (promptls-root buffer))))
-      (let ((lsp-auto-guess-root
+      (let ((lsp-enabled-clients (if (promptls-instruction-buffer-p)
+                                     '(promptls)
+                                   lsp-enabled-clients))
+            (lsp-auto-guess-root
              (or lsp-auto-guess-root
                  (null (lsp-find-session-folder (lsp-session) buffer-file-name)))))
         (lsp)))))
@@ -236,6 +244,11 @@ The getter returns nil if the server was started with the same value."
   (seq-filter (lambda (workspace)
                 (eq 'promptls (lsp--client-server-id (lsp--workspace-client workspace))))
               (lsp--session-workspaces (lsp-session))))
+
+(cl-defmethod promptls-connection-manage ((_workspace lsp--workspace))
+  "Open the current buffer by lsp-mode, without other servers."
+  (unless (bound-and-true-p lsp-mode)
+    (promptls-client-start 'lsp-mode (current-buffer))))
 
 (cl-defmethod promptls-connection-process ((workspace lsp--workspace))
   "Return the process of WORKSPACE."

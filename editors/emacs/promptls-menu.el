@@ -20,6 +20,7 @@
     ("w" "Build and copy" promptls-copy)
     ("r" "Run a recipe" promptls-recipes)
     ("p" "Scratch prompt" promptls-scratch)
+    ("A" "Answer in document" promptls-answer)
     ("c" "Cancel build" promptls-cancel)]
    ["Code"
     ("s" "Search" promptls-search)

@@ -17,6 +17,8 @@
 (require 'promptls-data)
 (require 'promptls-server)
 
+(defvar markdown-fontify-code-blocks-natively)
+
 (declare-function promptls-gptel-send-prompt "promptls-gptel" (prompt))
 (declare-function pulse-momentary-highlight-one-line "pulse" (point &optional face))
 
@@ -72,6 +74,7 @@ Move point to LINE, from 0; by default, keep the line in each window."
         (with-current-buffer page
           (replace-buffer-contents source 0.2))))
     (set-text-properties (point-min) (point-max) nil)
+    (set-buffer-modified-p nil)
     (dolist (link links)
       (make-text-button (promptls-page--point (promptls-get link :range :start) encoding)
                         (promptls-page--point (promptls-get link :range :end) encoding)
@@ -86,7 +89,9 @@ Move point to LINE, from 0; by default, keep the line in each window."
     (forward-line here)))
 
 (defun promptls-page--report (_code text)
-  "Show TEXT, the message of a failed request."
+  "Show TEXT, the message of a failed request, with the names of user options."
+  (pcase-dolist (`(,name ,variable . ,_) promptls-settings)
+    (setq text (string-replace name (symbol-name variable) text)))
   (message "promptls: %s" text))
 
 (defun promptls-page--read (connection uri show)
@@ -155,30 +160,35 @@ Cancel a pending request of this function first."
 (defun promptls-page-open (connection name params &optional mode suffix)
   "Open the page of PARAMS, of promptls/openPage, at CONNECTION in the buffer NAME.
 MODE is its major mode, by default `promptls-page-mode'.  SUFFIX is a
-function of CONNECTION that returns text to show below the page, or nil."
-  (promptls-page-request
-   connection "promptls/openPage" params
-   (lambda (opened)
-     (let ((uri (plist-get opened :uri))
-           (missing (promptls-missing-mentions (plist-get opened :result))))
-       (promptls-page--read
-        connection uri
-        (lambda (text links)
-          (with-current-buffer (get-buffer-create name)
-            (funcall (or mode #'promptls-page-mode))
-            (remove-overlays)
-            (setq promptls-page--uri uri
-                  promptls-page--connection connection
-                  promptls-page--opened (list name params mode suffix)
-                  promptls-page--suffix suffix
-                  default-directory (file-name-as-directory
-                                     (car (promptls-connection-roots connection))))
-            (promptls-page-fill (concat text (when suffix (funcall suffix connection))) links 0)
-            (when-let ((window (display-buffer (current-buffer))))
-              (set-window-start window (point-min))
-              (set-window-point window (point-min)))
-            (when missing
-              (message "%s" missing)))))))))
+function of CONNECTION that returns text to show below the page, or nil.
+Select its window, unless a key was pressed meanwhile or the current
+buffer is a prompt document, which the user edits further."
+  (let ((input (unless (derived-mode-p 'promptls-mode) num-nonmacro-input-events)))
+    (promptls-page-request
+     connection "promptls/openPage" params
+     (lambda (opened)
+       (let ((uri (plist-get opened :uri))
+             (missing (promptls-missing-mentions (plist-get opened :result))))
+         (promptls-page--read
+          connection uri
+          (lambda (text links)
+            (with-current-buffer (get-buffer-create name)
+              (funcall (or mode #'promptls-page-mode))
+              (remove-overlays)
+              (setq promptls-page--uri uri
+                    promptls-page--connection connection
+                    promptls-page--opened (list name params mode suffix)
+                    promptls-page--suffix suffix
+                    default-directory (file-name-as-directory
+                                       (car (promptls-connection-roots connection))))
+              (promptls-page-fill (concat text (when suffix (funcall suffix connection))) links 0)
+              (when-let ((window (display-buffer (current-buffer))))
+                (set-window-start window (point-min))
+                (set-window-point window (point-min))
+                (when (equal input num-nonmacro-input-events)
+                  (select-window window)))
+              (when missing
+                (message "%s" missing))))))))))
 
 (defun promptls-page-build (params connection &optional whole)
   "Build a prompt from PARAMS by CONNECTION and show its page.
@@ -342,6 +352,9 @@ TOKENS is the new budget for the action \"budget\"."
     (insert text)
     (goto-char (point-min))
     (if (fboundp 'markdown-mode) (funcall 'markdown-mode) (text-mode))
+    ;; Quoted text must not choose modes or variables, neither now nor when it is saved.
+    (setq-local enable-local-variables nil
+                markdown-fontify-code-blocks-natively nil)
     (set-buffer-modified-p nil)))
 
 (defun promptls-preview-send ()

@@ -17,6 +17,7 @@
 (require 'promptls-data)
 
 (declare-function promptls-gptel-complete "promptls-gptel" (params done failed))
+(declare-function promptls-instruction-buffer-p "promptls-context" ())
 (declare-function promptls-scratch-buffer "promptls" (root))
 
 ;;;; Options
@@ -24,7 +25,8 @@
 (defcustom promptls-command nil
   "The server program, or a list of the program and its first arguments.
 If nil, search the project's .venv (see `promptls-allow-project-server'),
-then the variable `exec-path'."
+the active Python environment, the variable `exec-path', ~/.local/bin and
+the folders in which uv and pipx install programs."
   :type '(choice (const :tag "Search" nil)
                  (file :tag "Program")
                  (repeat :tag "Program and arguments" string))
@@ -32,7 +34,7 @@ then the variable `exec-path'."
   :group 'promptls)
 
 (defcustom promptls-allow-project-server nil
-  "Whether to start a server from the .venv of the project.
+  "Whether to start a server from a folder of the project, such as .venv.
 This runs a program that the project provides; enable it only for
 projects you trust."
   :type 'boolean
@@ -46,43 +48,71 @@ lsp-mode over Eglot."
   :type '(choice (const auto) (const lsp-mode) (const eglot))
   :group 'promptls)
 
-(defcustom promptls-connect-timeout 60
-  "Seconds to wait for the server to start."
-  :type 'number
-  :group 'promptls)
-
-(defcustom promptls-request-timeout 60
-  "Seconds to wait for the result of a request."
-  :type 'number
-  :group 'promptls)
+(defconst promptls--timeout 60
+  "Seconds to wait for the start of the server, or for the result of a request.")
 
 ;;;; Finding the program
+
+(defun promptls--program-folders ()
+  "Return the folders in which the program may be installed, in search order.
+An Emacs that was started from a desktop often lacks the last ones in
+the variable `exec-path'."
+  (let ((environments (list (getenv "VIRTUAL_ENV") (getenv "CONDA_PREFIX")))
+        (data (getenv "XDG_DATA_HOME")))
+    (seq-filter
+     (lambda (folder) (and folder (file-name-absolute-p folder)))
+     `(,@(mapcan (lambda (environment)
+                   (when environment
+                     (list (file-name-concat environment "bin")
+                           (file-name-concat environment "Scripts"))))
+                 environments)
+       ,@exec-path
+       "~/.local/bin"
+       ,(when-let ((home (getenv "USERPROFILE"))) (file-name-concat home ".local/bin"))
+       ,(getenv "UV_TOOL_BIN_DIR")
+       ,(getenv "XDG_BIN_HOME")
+       ,(when data (file-name-concat data "../bin"))
+       ,(getenv "PIPX_BIN_DIR")))))
 
 (defun promptls-find-program (&optional root)
   "Return (COMMAND . ORIGIN) of the program for the project at ROOT, or nil.
 ORIGIN describes where the program was found."
-  (let ((project-program
-         (and promptls-allow-project-server root
-              (seq-find #'file-executable-p
-                        (mapcar (lambda (name) (expand-file-name name root))
-                                '(".venv/bin/promptls" ".venv/Scripts/promptls.exe"))))))
-    (cond
-     ((stringp promptls-command) (cons (list promptls-command) "the option promptls-command"))
-     (promptls-command
-      (cons (if (equal (car (last promptls-command)) "serve")
-                (butlast promptls-command)
-              promptls-command)
-            "the option promptls-command"))
-     (project-program (cons (list project-program) "the project's .venv"))
-     (t (when-let ((program (executable-find "promptls")))
-          (cons (list program) "exec-path"))))))
+  (cond
+   ((stringp promptls-command) (cons (list promptls-command) "the option promptls-command"))
+   (promptls-command
+    (cons (if (equal (car (last promptls-command)) "serve")
+              (butlast promptls-command)
+            promptls-command)
+          "the option promptls-command"))
+   (t
+    (let* ((root (and root (not (promptls--not-a-project-p root)) root))
+           (own (and root promptls-allow-project-server
+                     (list (expand-file-name ".venv/bin" root)
+                           (expand-file-name ".venv/Scripts" root))))
+           ;; A folder of the project may come from VIRTUAL_ENV or PATH, too.
+           (folders (seq-remove (lambda (folder)
+                                  (and root
+                                       (not promptls-allow-project-server)
+                                       (file-in-directory-p folder root)))
+                                (promptls--program-folders)))
+           (program (locate-file "promptls" (append own folders) exec-suffixes
+                                 #'file-executable-p)))
+      (when program
+        (cons (list program)
+              (if (and root (file-in-directory-p program root))
+                  "a folder of the project"
+                "the standard folders")))))))
+
+(defconst promptls--not-found-message
+  "Program promptls not found; run \"uv tool install\" with the wheel of a release"
+  "Message that says how to install the server.")
 
 (defun promptls-command-line (subcommand &optional root)
   "Return the command line of the promptls SUBCOMMAND in the project at ROOT."
   (let ((command (car (promptls-find-program root))))
     (cond
      ((null command)
-      (user-error "Program promptls not found; install it or set promptls-command"))
+      (user-error "%s" promptls--not-found-message))
      ((not (executable-find (car command)))
       (user-error "Cannot run %s; check the option promptls-command" (car command)))
      (t (append command (list subcommand))))))
@@ -104,12 +134,16 @@ BUFFER defaults to the current buffer."
             (project-root project)
           folder))))))
 
+(defun promptls--not-a-project-p (root)
+  "Return non-nil if ROOT is the home or the root directory."
+  (member (file-name-as-directory (file-truename root))
+          (list "/" (file-name-as-directory (file-truename "~")))))
+
 (defun promptls-indexable-root (buffer)
   "Return the project root of BUFFER.
 Signal an error if it is the home or the root directory."
   (let ((root (promptls-root buffer)))
-    (when (member (file-truename root)
-                  (list "/" (file-name-as-directory (file-truename "~"))))
+    (when (promptls--not-a-project-p root)
       (user-error "%s is not a project; move the file to a subfolder or a repository"
                   (abbreviate-file-name root)))
     root))
@@ -148,12 +182,12 @@ Signal an error if it is the home or the root directory."
   (or (plist-get (promptls-connection-capabilities connection) :positionEncoding)
       "utf-16"))
 
-(defun promptls-connection-capable-p (connection capability)
-  "Return non-nil if the server of CONNECTION supports CAPABILITY, a keyword."
-  (plist-get (promptls-connection-capabilities connection) capability))
-
 (cl-defgeneric promptls-connection-manages-p (connection buffer)
   "Return non-nil if the client of CONNECTION manages BUFFER.")
+
+(cl-defgeneric promptls-connection-manage (connection)
+  "Let the client of CONNECTION manage the current buffer, an instruction file.
+Do nothing if the client has another server for it.")
 
 (cl-defgeneric promptls-connection-flush (connection)
   "Send the pending edits of the buffers that CONNECTION manages.")
@@ -226,6 +260,11 @@ BUFFER defaults to the current buffer."
                        (seq-some (lambda (name) (promptls-file-in-folder-p name root)) names))
               (setq best connection best-length (length root))))))))
 
+(defun promptls-ready-connection ()
+  "Return the connection of the current buffer if it accepts requests, or nil."
+  (when-let ((connection (promptls-connection)))
+    (and (promptls-connection-ready-p connection) connection)))
+
 (defun promptls--choose-client ()
   "Return the client selected by the option `promptls-client'; load it first."
   (let ((clients (pcase promptls-client
@@ -238,12 +277,14 @@ BUFFER defaults to the current buffer."
 
 (defun promptls-start (&optional buffer)
   "Start the server for the project of BUFFER asynchronously.
-LSP clients start servers for a document; if BUFFER is not a prompt
-document, use the scratch prompt of the project."
+LSP clients start servers for a document; if BUFFER is neither a prompt
+document nor an instruction file, use the scratch prompt of the project."
   (let* ((buffer (or buffer (current-buffer)))
          (root (promptls-indexable-root buffer))
          (document (if (with-current-buffer buffer
-                         (and buffer-file-name (derived-mode-p 'promptls-mode)))
+                         (and buffer-file-name
+                              (or (derived-mode-p 'promptls-mode)
+                                  (promptls-instruction-buffer-p))))
                        buffer
                      (promptls-scratch-buffer root)))
          ;; Loads the backend, which implements `promptls-client-start'.
@@ -262,15 +303,19 @@ restart might start a second server."
                                           (promptls-client-connections 'eglot)))))
       (accept-process-output nil 0.02))))
 
+(defun promptls-ensure-started ()
+  "Start the server of this project unless it is running or starting."
+  (unless (promptls-connection)
+    (promptls--wait-for-dead-servers)
+    (unless (promptls-connection)
+      (promptls-start))))
+
 (defun promptls-connect ()
   "Return the connection of this project; start the server if needed."
-  (let ((connection (promptls-connection))
-        (deadline (+ (float-time) promptls-connect-timeout))
+  (let ((connection nil)
+        (deadline (+ (float-time) promptls--timeout))
         (message-shown nil))
-    (unless connection
-      (promptls--wait-for-dead-servers)
-      (unless (setq connection (promptls-connection))
-        (promptls-start)))
+    (promptls-ensure-started)
     (while (not (and (setq connection (or (promptls-connection) connection))
                      (promptls-connection-ready-p connection)))
       (unless message-shown
@@ -281,7 +326,7 @@ restart might start a second server."
         (user-error "The promptls server exited during startup; run M-x promptls-doctor"))
       (when (> (float-time) deadline)
         (user-error "The promptls server did not start within %s s; run M-x promptls-doctor"
-                    promptls-connect-timeout)))
+                    promptls--timeout)))
     (promptls-connected connection)
     connection))
 
@@ -328,9 +373,9 @@ normalized result, or FAILED with an error code and a message."
 (cl-defun promptls-request (method params &key connection timeout)
   "Send the request METHOD with PARAMS and return the normalized result.
 CONNECTION defaults to the connection of the current buffer, TIMEOUT to
-`promptls-request-timeout' seconds.  Quitting cancels the request."
+60 seconds.  Quitting cancels the request."
   (let* ((connection (or connection (promptls-connect)))
-         (timeout (or timeout promptls-request-timeout))
+         (timeout (or timeout promptls--timeout))
          (deadline (+ (float-time) timeout))
          state value
          (handle (promptls-request-async

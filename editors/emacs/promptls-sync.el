@@ -168,7 +168,10 @@ Binary files and files with an invalid encoding are read by the server."
              (promptls-sync--syncable-p (current-buffer) connection))
         (unless (and (promptls-sync--open-p)
                      (eq connection promptls-sync--connection))
-          (promptls-sync--open connection)))
+          (when (promptls-instruction-buffer-p)
+            (promptls-connection-manage connection))
+          (unless (promptls-connection-manages-p connection (current-buffer))
+            (promptls-sync--open connection))))
        (promptls-sync--connection
         (promptls-sync--close))))))
 

@@ -40,7 +40,8 @@
 (autoload 'promptls-menu "promptls-menu" nil t)
 
 (defcustom promptls-connect-automatically t
-  "Whether opening a prompt document starts the server."
+  "Whether opening a prompt document or an instruction file starts the server.
+Instruction files are AGENTS.md, CLAUDE.md, rules and skills of coding agents."
   :type 'boolean
   :group 'promptls)
 
@@ -65,6 +66,7 @@ The file is not created until you save the buffer."
   (let ((map (make-sparse-keymap)))
     (define-key map (kbd "C-c C-c") #'promptls-build)
     (define-key map (kbd "C-c C-w") #'promptls-copy)
+    (define-key map (kbd "C-c C-a") #'promptls-answer)
     (define-key map (kbd "C-c C-f") #'promptls-fix)
     (define-key map (kbd "C-c C-z") #'promptls-menu)
     map)
@@ -93,18 +95,39 @@ The file is not created until you save the buffer."
     (let ((buffer (current-buffer)))
       (run-at-time 0 nil #'promptls--attach buffer))))
 
+(defun promptls--instruction-file-visited ()
+  "Start the server if this buffer visits an instruction file of a project."
+  (when (and promptls-connect-automatically (not noninteractive)
+             (promptls-instruction-buffer-p)
+             (project-current)
+             (ignore-errors (promptls-find-program (promptls-indexable-root (current-buffer)))))
+    (let ((buffer (current-buffer)))
+      ;; Programs visit files, too, and do not show them.
+      (run-at-time 0 nil (lambda ()
+                           (when (and (get-buffer-window buffer t)
+                                      (not (promptls-connection buffer)))
+                             (promptls--attach buffer)))))))
+
+(add-hook 'find-file-hook #'promptls--instruction-file-visited)
+
 (defun promptls--attach (buffer)
-  "Attach BUFFER, a prompt document, to the server; start the server if needed."
+  "Attach BUFFER, a document with mentions, to the server; start it if needed."
   (when (and (buffer-live-p buffer) (buffer-file-name buffer))
     (with-current-buffer buffer
       (unless (seq-some (lambda (connection) (promptls-connection-manages-p connection buffer))
                         (promptls-connections))
         (condition-case err
-            (promptls-start buffer)
+            (progn
+              (promptls-start buffer)
+              ;; For the mode line, which shows that the server is starting.
+              (setq promptls-buffer-connection (promptls-connection)))
           (user-error (message "%s" (error-message-string err))))))))
 
 ;;;###autoload
 (add-to-list 'auto-mode-alist '("\\.prompt\\(?:ls\\)?\\.md\\'" . promptls-mode))
+;; Prompt documents contain answers of language models.
+;;;###autoload
+(add-to-list 'inhibit-local-variables-regexps "\\.prompt\\(?:ls\\)?\\.md\\'")
 
 (defun promptls-scratch-buffer (root)
   "Return the scratch prompt buffer of the project at ROOT; create it if needed."
@@ -160,17 +183,7 @@ If a region is active, append a mention of its lines."
   (cond
    ((bound-and-true-p lsp-mode) (call-interactively #'lsp-execute-code-action))
    ((bound-and-true-p eglot--managed-mode) (call-interactively #'eglot-code-actions))
-   (t (user-error "Buffer not connected; run M-x promptls-connect-here"))))
-
-;;;###autoload
-(defun promptls-connect-here ()
-  "Start the server for this project and wait until it is ready."
-  (interactive)
-  (let ((connection (promptls-connect)))
-    (when (and buffer-file-name (derived-mode-p 'promptls-mode))
-      (promptls--attach (current-buffer)))
-    (message "Connected to promptls for %s"
-             (string-join (promptls-connection-roots connection) ", "))))
+   (t (user-error "Buffer not connected; run M-x promptls-restart"))))
 
 ;;;; Building
 
@@ -196,7 +209,7 @@ WHOLE is non-nil if MESSAGE is the whole buffer."
 In a code buffer, read the question in the minibuffer instead.
 If BUILD is non-nil, call it instead of `promptls-page-build'."
   (interactive)
-  (promptls-complete-dismiss)
+  (when completion-in-region-mode (completion-in-region-mode -1))
   (if (derived-mode-p 'prog-mode)
       (promptls-ask (promptls--read-question) build)
     (pcase-let ((`(,message . ,whole) (promptls--current-message)))
@@ -232,6 +245,21 @@ Ask the user, because RESULT was built from an incomplete index."
       (promptls-copy-result result)
     (message "The prompt is copied when the index is complete")
     (promptls-when-indexed connection (lambda () (promptls--copy-build params connection)))))
+
+;;;###autoload
+(defun promptls-answer ()
+  "Let the language model of the settings answer below the question.
+The current buffer must be a prompt document; see
+`promptls-language-model-use'."
+  (interactive)
+  (unless (and buffer-file-name (promptls-prompt-buffer-p (current-buffer)))
+    (user-error "Not a prompt document; open one with M-x promptls-scratch"))
+  (let ((connection (promptls-connect)))
+    (promptls-page-request
+     connection "promptls/answer"
+     (list :uri (promptls-buffer-uri connection (current-buffer)))
+     (lambda (_) (message "Answered")))
+    (message "Waiting for the answer…")))
 
 (defun promptls-open-document (uri)
   "Build and show the prompt of the document URI; called by code lenses."
@@ -275,10 +303,59 @@ Insert INITIAL into the minibuffer first."
         (add-hook 'post-self-insert-hook #'promptls-complete-after-insert nil t))
     (read-from-minibuffer prompt initial promptls-message-map nil 'promptls-message-history)))
 
+(defvar promptls--question nil
+  "The overlay in the prompt of the minibuffer that reads a question, or nil.")
+
+(defun promptls--code-region-p ()
+  "Return non-nil if there is an active region in this buffer, a code buffer."
+  (and (use-region-p)
+       buffer-file-name
+       (not (promptls-prompt-buffer-p (current-buffer)))))
+
+(defun promptls--update-question (&rest _)
+  "Show the state of the server and the cost of the selection in the minibuffer."
+  (when-let ((buffer (and promptls--question (overlay-buffer promptls--question)))
+             (source (overlay-get promptls--question 'promptls-source)))
+    (with-current-buffer source
+      (let* ((connection (promptls-ready-connection))
+             (state (if connection
+                        (promptls-status-summary (promptls-last-status connection))
+                      "starting"))
+             (question promptls--question)
+             (show (lambda (tokens)
+                     (let ((parts (delq nil (list (unless (equal state "ready") state)
+                                                  (when tokens
+                                                    (format "selection: %s tokens"
+                                                            (promptls-format-number tokens)))))))
+                       (overlay-put question 'before-string
+                                    (when parts (format " (%s)" (string-join parts ", "))))))))
+        (funcall show nil)
+        (when (and connection (promptls--code-region-p))
+          (promptls-request-async
+           connection "promptls/resolveMentions"
+           (list :message "@selection" :context (promptls-context connection))
+           (lambda (result) (funcall show (plist-get result :tokens)))
+           #'ignore))))))
+
+(add-hook 'promptls-connected-functions #'promptls--update-question)
+(add-hook 'promptls-status-functions #'promptls--update-question)
+
 (defun promptls--read-question ()
-  "Read a question in the minibuffer; start the server first if needed."
-  (promptls-connect)
-  (promptls-read-message (if (use-region-p) "Ask about the selection: " "Ask: ")))
+  "Read a question in the minibuffer, with a mention of the selection.
+Start the server if needed; the question can be typed meanwhile."
+  (promptls-ensure-started)
+  (let ((source (current-buffer)))
+    (minibuffer-with-setup-hook
+        (lambda ()
+          (let ((end (minibuffer-prompt-end)))
+            (setq promptls--question (make-overlay (- end 2) (- end 2)))
+            (overlay-put promptls--question 'promptls-source source)
+            (promptls--update-question)))
+      (unwind-protect
+          (promptls-read-message "Ask: " (when (promptls--code-region-p) "@selection "))
+        (when promptls--question
+          (delete-overlay promptls--question))
+        (setq promptls--question nil)))))
 
 ;;;###autoload
 (defun promptls-ask (message &optional build)

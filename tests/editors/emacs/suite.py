@@ -6,6 +6,7 @@ Print one line per check, "ok NAME" or "FAIL NAME: reason", and a summary line.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -138,14 +139,21 @@ def batch(report: Report, title: str, file: str, **environment: str | None) -> N
 
 def sending(report: Report) -> None:
     """Use gptel, or the fake of its interface, with a local server: prompts that are sent, tools, choice of code."""
-    from chatserver import ChatServer, Handler, say
+    from chatserver import ChatServer, Handler, raw, say
 
     def is_choice(messages: list[dict[str, str]]) -> bool:
         return "a list of regions" in messages[0]["content"]
 
     def answer(handler: Handler) -> None:
-        choice = is_choice(handler.server.requests[-1].body["messages"])
-        say('{"regions": [1], "queries": []}' if choice else "Half up.")(handler)
+        body = handler.server.requests[-1].body
+        if is_choice(body["messages"]):
+            say('{"regions": [1], "queries": []}')(handler)
+        elif body.get("stream"):
+            parts = [{"choices": [{"delta": {"content": part}}]} for part in ("Half ", "up.")]
+            events = "".join(f"data: {json.dumps(part)}\n\n" for part in parts) + "data: [DONE]\n\n"
+            raw(events.encode(), "text/event-stream")(handler)
+        else:
+            say("Half up.")(handler)
 
     folders = os.environ.get("PROMPTLS_GPTEL") or str(HERE / "fakes" / "gptel")
     for client in CLIENTS:
@@ -154,11 +162,20 @@ def sending(report: Report) -> None:
                 report, f"gptel, {client}", "sending.el", CLIENT=client, GPTEL_PATH=folders, CHAT_HOST=server.url[7:-3]
             )
             bodies = [request.body["messages"] for request in server.requests]
-        messages = [body[-1]["content"] for body in bodies if not is_choice(body)]
-        built = bool(messages) and "def rounded(money)" in messages[0] and "How is it rounded? @#rounded" in messages[0]
-        report.add(f"gptel, {client}: the server receives the built prompt", built, repr(messages)[:600])
-        sent = len(messages) == 2 and messages[1].strip().endswith("The built prompt.")
-        report.add(f"gptel, {client}: the server receives the prompt of the preview", sent, repr(messages[1:])[:600])
+        chats = [[m for m in body if m["role"] != "system"] for body in bodies if not is_choice(body)]
+        chats += [[{"role": "", "content": ""}]] * 3  # missing requests fail the checks
+        last = [chat[-1]["content"] for chat in chats]
+        built = "def rounded(money)" in last[0] and "How is it rounded? @#rounded" in last[0]
+        clean = "@careful" not in last[0] and "4711" not in str(bodies) and "[key](secret.txt)" in last[0]
+        report.add(f"gptel, {client}: the server receives the built prompt", built, last[0][:600])
+        report.add(f"gptel, {client}: and neither the preset nor linked files", clean, last[0][:600])
+        turns = [(m["role"], m["content"].strip()) for m in chats[1][:-1]]
+        history = turns == [("user", "@careful How is it rounded? @#rounded @notes.txt"), ("assistant", "Half up.")]
+        report.add(
+            f"gptel, {client}: earlier turns are sent as written", history and "class OutOfStock" in last[1], str(turns)
+        )
+        sent = last[2] == "The built prompt quotes @hostile and @shop/cart.py."
+        report.add(f"gptel, {client}: the server receives the prompt of the preview", sent, last[2][:600])
 
 
 # ---- the package of a release
@@ -209,13 +226,14 @@ def installed_package(report: Report) -> None:
 class Session:
     """An Emacs in a terminal, with one LSP client and a workspace."""
 
-    def __init__(self, report: Report, client: str, pictures: bool) -> None:
-        self.report, self.client, self.pictures = report, client, pictures
+    def __init__(self, report: Report, client: str, pictures: bool, **environment: str) -> None:
+        self.report, self.client, self.pictures, self.environment = report, client, pictures, environment
 
     def __enter__(self) -> Session:
         self.stack = workspace()
         self.root, env = self.stack.__enter__()
-        env |= {"CLIENT": self.client}
+        self.home = Path(env["HOME"])
+        env |= {"CLIENT": self.client, **self.environment}
         self.terminal = Terminal([EMACS, "-nw", "-Q", "-l", str(LISP / "init.el")], env, self.root)
         return self
 
@@ -283,7 +301,7 @@ def typed(report: Report, client: str, pictures: bool) -> None:
                 session.screenshot("completion")
                 screen.type("\r")
             else:
-                screen.type("shop/ca\t")
+                screen.type("car\t")
             screen.wait(r"wrong\? @shop/cart\.py( |$)")
 
         def hover() -> None:
@@ -355,12 +373,14 @@ def typed(report: Report, client: str, pictures: bool) -> None:
             session.switch("cart.py")
             screen.type("\x1b<\x00" + "\x0e" * 8)
             session.command("promptls-ask")
-            screen.wait("Ask about the selection:")
+            screen.wait(r"Ask \(selection: \d+ tokens\): @selection")
             screen.type("what is @shop/mon\t")
-            screen.wait(r"what is @shop/money\.py")
+            screen.wait(r"@selection what is @shop/money\.py")
             screen.type("\r")
             screen.wait(r"✓ @shop/money\.py")
             screen.wait(r" selected +shop/cart\.py")
+            screen.type("w")
+            screen.wait(r"Prompt copied: \d+ tokens")
             screen.type("\x181")
 
         def search_from_menu() -> None:
@@ -424,6 +444,54 @@ def typed(report: Report, client: str, pictures: bool) -> None:
         session.check("a killed server is restarted and receives unsaved edits", kill_server)
 
 
+def starting(report: Report, client: str, pictures: bool) -> None:
+    """Type while the server starts: it is only in ~/.local/bin, and waits for a file."""
+    with Session(report, client, pictures, PROMPTLS_COMMAND="") as session:
+        screen, program = session.terminal, session.home / ".local" / "bin" / "promptls"
+        program.parent.mkdir(parents=True)
+        gate, candidates = session.home / "gate", r"@shop/cart\.py.*\s+@tests/test_cart\.py"
+
+        def write_server() -> None:
+            gate.unlink(missing_ok=True)
+            command = os.environ["PROMPTLS_COMMAND"]
+            program.write_text(f'#!/bin/sh\nuntil [ -e "{gate}" ]; do sleep 0.05; done\nexec {command} "$@"\n')
+            program.chmod(0o755)
+
+        def type_in_document() -> None:
+            screen.wait("scratch")
+            session.visit("price.promptls.md")
+            screen.wait(r"promptls\[starting\]")
+            screen.type("Why is the price wrong? @car")
+            gate.touch()
+            screen.wait(candidates, 60)
+
+        def type_question() -> None:
+            session.command("promptls-restart")
+            session.visit("shop/stock.py")
+            session.command("promptls-ask")
+            screen.wait(r"Ask \(starting\):")
+            screen.type("what is @car")
+            gate.touch()
+            screen.wait(candidates, 60)
+            screen.wait(r"Ask: what is")
+
+        write_server()
+        session.check("candidates of a mention appear when the server has started", type_in_document)
+        write_server()
+        session.check("a question can be typed while the server starts", type_question)
+    with Session(report, client, pictures) as session:
+
+        def visit_instructions() -> None:
+            (session.root / "AGENTS.md").write_text("Edit `shop/cash.py`.\n")
+            session.terminal.wait("scratch")
+            session.visit("AGENTS.md")
+            session.terminal.wait(r"FlyC:0[|/]1|Flymake\[0 1\]", 60)
+            session.terminal.wait(r"^ ?\d+ tokens")
+            session.terminal.wait(r"promptls\[ready\]")
+
+        session.check("visiting an instruction file starts the server and checks the file", visit_instructions)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Test the Emacs package in the real Emacs.")
     parser.add_argument("--pictures", action="store_true", help="write the images of the README")
@@ -440,6 +508,7 @@ def main() -> int:
     }
     for client in CLIENTS:
         parts[f"{client} batch"] = lambda client=client: batch(report, client, "e2e.el", CLIENT=client)
+        parts[f"{client} starting"] = lambda client=client: starting(report, client, options.pictures)
         parts[f"{client} typed"] = lambda client=client: typed(report, client, options.pictures)
     version = subprocess.run([EMACS, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
     print(f"# {version}; server: {os.environ['PROMPTLS_COMMAND']}")

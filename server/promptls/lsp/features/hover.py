@@ -40,13 +40,13 @@ def _render_hover(analysis: DocumentAnalysis, outcome: MentionOutcome) -> str:
     cost = f", {outcome.full_tokens:,} tokens{sent}; the budget is {analysis.budget:,}" if outcome.full_tokens else ""
     parts = []
     if not outcome.reason or outcome.status not in _STATED_BY_REASON:
-        parts.append(f"{_code_span(outcome.mention.text)} {_STATUS_TEXT[outcome.status]}{cost}.")
+        parts.append(f"{code_span(outcome.mention.text)} {_STATUS_TEXT[outcome.status]}{cost}.")
     if outcome.reason:
         parts.append(_escape(outcome.reason))
     if outcome.suggestion and outcome.status != "text":
-        parts.append(f"Did you mean {_code_span(outcome.suggestion)}?")
+        parts.append(f"Did you mean {code_span(outcome.suggestion)}?")
     if outcome.candidates:
-        parts.append("\n".join(f"- {_code_span(name)}" for name in outcome.candidates[:MAX_CANDIDATES]))
+        parts.append("\n".join(f"- {code_span(name)}" for name in outcome.candidates[:MAX_CANDIDATES]))
     snapshot = analysis.context.snapshot
     remaining = MAX_HOVER_LINES
     for prompt_item in analysis.items_for(outcome):
@@ -58,7 +58,7 @@ def _render_hover(analysis: DocumentAnalysis, outcome: MentionOutcome) -> str:
         spans = ", ".join(span.label for span in block.spans)
         label = snapshot.label(block.item.path)
         form = "" if block.form == "full" else f", {block.form}"
-        parts.append(f"{_code_span(label + (':' + spans if spans else ''))}{form}, {block.tokens:,} tokens")
+        parts.append(f"{code_span(label + (':' + spans if spans else ''))}{form}, {block.tokens:,} tokens")
         shown = lines[:remaining]
         more = [f"… {len(lines) - len(shown)} more lines"] if len(lines) > len(shown) else []
         parts.append(code_block("\n".join([*shown, *more]), _language(analysis, block.item.path)))
@@ -71,22 +71,30 @@ def _language(analysis: DocumentAnalysis, path: str) -> str:
     return entry.outline.language if entry is not None and entry.outline is not None else ""
 
 
-def _code_span(text: str) -> str:
-    """Return a Markdown code span with as many backticks as the text requires."""
-    ticks = "`"
+def code_span(text: str) -> str:
+    """Return a Markdown code span with as many backticks as the text requires; a file name may have line breaks."""
+    from promptls.prompt.sanitize import one_line  # not at the start of the server
+
+    text, ticks = one_line(text), "`"
     while ticks in text:
         ticks += "`"
     return f"{ticks}{text}{ticks}" if ticks == "`" else f"{ticks} {text} {ticks}"
 
 
 def code_block(body: str, language: str) -> str:
-    """Return a fenced code block."""
-    ticks = "```"
-    while ticks in body:
-        ticks += "`"
-    return f"{ticks}{language if language.isalnum() else ''}\n{body}\n{ticks}"
+    """Return a fenced code block.
+
+    In Emacs, three backticks end a longer fence, and the next three name a mode that it runs on what follows. Fences of
+    tildes end only at their own length. Its org-mode evaluates macros.
+    """
+    fence = "~~~" if "```" in body else "```"
+    while fence in body:
+        fence += fence[0]
+    return f"{fence}{language if language.isalnum() and language != 'org' else ''}\n{body}\n{fence}"
 
 
 def _escape(sentence: str) -> str:
-    """Escape the special characters of Markdown."""
-    return "".join("\\" + c if c in "\\`*_{}[]<>#|!" else c for c in sentence)
+    """Escape the special characters of Markdown, and line breaks."""
+    from promptls.prompt.sanitize import one_line
+
+    return "".join("\\" + c if c in "\\`*_{}[]<>#|!" else c for c in one_line(sentence))

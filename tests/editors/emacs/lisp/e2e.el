@@ -160,7 +160,7 @@
 (defvar e2e-prompt (e2e-open "question.prompt.md"))
 (set-buffer e2e-prompt)
 (check-that "a prompt document is in promptls-mode" (derived-mode-p 'promptls-mode))
-(promptls-connect-here)
+(promptls--attach (current-buffer))
 (check-that "the client manages a prompt document"
   (wait-for (lambda () (promptls-connection-manages-p (promptls-connection) e2e-prompt))))
 
@@ -379,6 +379,13 @@
   (e2e-write " \n")
   (string-match-p "No question" (cadr (should-error (promptls-build) :type 'user-error))))
 
+(check-that "an answer without a language model names the option to set"
+  (e2e-write "Why?")
+  (promptls-answer)
+  (wait-for (lambda ()
+              (with-current-buffer "*Messages*"
+                (string-search "Set promptls-language-model-use" (buffer-string))))))
+
 ;;;; LSP features in prompt documents
 
 (e2e-write "Why is the price wrong? @shop/cart.py")
@@ -430,6 +437,145 @@
          (eglot-execute-command (promptls-connection) 'promptls.openPrompt
                                 (vector (list :uri uri)))))))
   (wait-for (lambda () (get-buffer "*promptls prompt*")) 10))
+
+;;;; Instruction files of agents
+
+(defun e2e-git (&rest arguments)
+  "Run git in the workspace with ARGUMENTS."
+  (let ((default-directory (workspace)))
+    (apply #'call-process "git" nil nil nil "-c" "user.name=T" "-c" "user.email=t@example.org" arguments)))
+
+(e2e-git "mv" "shop/stock.py" "shop/store.py")
+(e2e-git "commit" "-qm" "Rename")
+(write-region "Edit `shop/cart.py` and `shop/stock.py`, see `rounded()`.\n" nil (workspace "AGENTS.md"))
+(let ((mode (with-temp-buffer
+              (setq buffer-file-name (workspace "docs/other.md"))
+              (set-auto-mode)
+              (setq buffer-file-name nil)
+              major-mode)))
+  (e2e-open "AGENTS.md")
+  (check-equal "an instruction file keeps its major mode" major-mode mode))
+(check-that "the client manages an instruction file, and no other Markdown file"
+  (and (promptls-connection-manages-p (promptls-connection) (current-buffer))
+       (null promptls-sync--connection)
+       (with-current-buffer (find-file-noselect (workspace "docs/orders.md"))
+         (not (promptls-connection-manages-p (promptls-connection) (current-buffer))))))
+(check-that "a renamed file in an instruction file has a diagnostic"
+  (flymake-mode 1)
+  (wait-for (lambda ()
+              (promptls-request "promptls/status" nil)
+              (flymake-start)
+              (and (= 1 (length (e2e-diagnostics)))
+                   (string-match-p "renamed to shop/store.py" (car (e2e-diagnostics)))))))
+(check-that "the quick fix corrects the name"
+  (goto-char (point-min))
+  (search-forward "stock")
+  (cl-letf ((last-nonmenu-event t)
+            ((symbol-function 'completing-read)
+             (lambda (_prompt collection &rest _) (car (all-completions "" collection)))))
+    (promptls-fix))
+  (wait-for (lambda () (string-match-p "shop/store.py" (buffer-string))) 10))
+(check-that "hover and definition show what a name in an instruction file leads to"
+  (goto-char (point-min))
+  (search-forward "roun")
+  (and (string-match-p "def rounded" (format "%s" (e2e-hover)))
+       (string-match-p "shop/money\\.py" (format "%s" (e2e-request-at-point "textDocument/definition")))))
+(check-that "the header line shows the cost of an instruction file"
+  (promptls-lens--refresh)
+  (wait-for (lambda () (string-match-p "[0-9]+ tokens" (format "%s" header-line-format)))))
+(check-that "paths complete after a backtick"
+  (goto-char (point-max))
+  (insert "And `shop/mon")
+  (completion-at-point)
+  (equal "And `shop/money.py" (buffer-substring (line-beginning-position) (point))))
+(e2e-git "reset" "--hard" "-q" "HEAD~1")
+(set-buffer-modified-p nil)
+(kill-buffer)
+(delete-file (workspace "AGENTS.md"))
+
+;;;; Hostile files
+
+(defvar e2e-hostile nil "What quoted text has run.")
+(defun hostile-mode ()
+  "Record that quoted text has chosen a mode."
+  (push 'mode e2e-hostile))
+
+(write-region (concat "# Title\n\n```hostile\nx\n```\n\n````hostile\nx\n````\n\n"
+                      "[x](command:hostile) %e %{hostile%} \e]0;hostile\a\n\n"
+                      "Local Variables:\nmode: hostile\neval: (push 'eval e2e-hostile)\nEnd:\n")
+              nil (workspace "evil.md"))
+;; Emacs takes a file name with this second line for one of a remote file.
+(defun e2e-shell (script)
+  "Run SCRIPT in the workspace with the names of hostile folders as $1 and $2."
+  (let ((default-directory (workspace)))
+    (call-process "sh" nil nil nil "-c" script "sh" "evil\n/ssh:host:" "evil\n```hostile\nx")))
+
+(e2e-shell "mkdir -p \"$1\" \"$2\" && printf 'def hostile_trap():\\n    pass\\n' >\"$1/trap.py\"
+  printf 'def hostile_fence():\\n    pass\\n' >\"$2/fence.py\"")
+(write-region "See `hostile_fence()`.\n" nil (workspace "AGENTS.md"))
+(write-region "#+MACRO: x (eval (push 'macro e2e-hostile))\n* {{{x}}}\n" nil (workspace "evil.org"))
+
+(check-that "hover does not run the modes that quoted code names"
+  (set-buffer e2e-prompt)
+  (promptls-request "promptls/search" '(:query "hostile")) ; waits for the new files
+  (cl-letf (((symbol-function 'org-mode) (lambda () (push 'org e2e-hostile))))
+    (dolist (name '("evil.md" "evil.org" "#hostile_fence"))
+      (e2e-write (format "What is in @%s" name))
+      (goto-char (- (point-max) 3))
+      (unless (string-match-p "is included" (format "%s" (e2e-hover)))
+        (error "No hover of %s: %s" name (e2e-hover))))
+    (e2e-open "AGENTS.md")
+    (goto-char 12)
+    (unless (string-match-p "def hostile_fence" (format "%s" (e2e-hover)))
+      (error "No hover in an instruction file"))
+    (kill-buffer))
+  (or (null e2e-hostile) (error "%S has run" e2e-hostile)))
+(check-that "an opened prompt has no local variables, also when it is saved"
+  (set-buffer e2e-prompt)
+  (e2e-write "@evil.md")
+  (e2e-build)
+  (save-window-excursion
+    (set-buffer "*promptls prompt*")
+    (promptls-preview-open)
+    (goto-char (point-max))
+    (insert "\nLocal Variables:\nmode: hostile\neval: (push 'eval e2e-hostile)\nEnd:\n")
+    (write-file (workspace "saved.md"))
+    (set-buffer-modified-p nil)
+    (kill-buffer))
+  (delete-file (workspace "saved.md"))
+  (or (null e2e-hostile) (error "%S has run" e2e-hostile)))
+(check-that "a prompt document has no local variables"
+  (copy-file (workspace "evil.md") (workspace "evil.promptls.md"))
+  (e2e-open "evil.promptls.md")
+  (prog1 (and (derived-mode-p 'promptls-mode)
+              (or (null e2e-hostile) (error "%S has run" e2e-hostile)))
+    (kill-buffer)
+    (delete-file (workspace "evil.promptls.md"))))
+(check-that "search results are lines without control characters, and g searches again"
+  (promptls-search "hostile_trap")
+  (with-current-buffer "*promptls search*"
+    (let ((text (buffer-string)))
+      (cl-letf (((symbol-function 'compilation-start) (lambda (&rest _) (push 'compile e2e-hostile))))
+        (call-interactively (key-binding "g"))
+        (revert-buffer))
+      (and (string-match-p "^evil /ssh:host:/trap\\.py:1: " text)
+           (not (string-match-p "[^\n[:print:]]" text))
+           (equal text (buffer-string))
+           (or (null e2e-hostile) (error "%S has run" e2e-hostile))))))
+(check-that "completion and pages show a hostile file name on one line"
+  (set-buffer e2e-prompt)
+  (e2e-write "What is @#hostile_tr")
+  (goto-char (point-max))
+  (pcase-let* ((`(,_ ,_ ,table . ,_) (promptls-completion-at-point))
+               (candidate (car (all-completions "@#hostile_tr" table))))
+    (and (not (string-match-p "\n" (concat candidate (promptls-complete--annotation candidate))))
+         (progn (e2e-write candidate)
+                (let ((page (car (split-string (e2e-build) "## Text"))))
+                  (and (string-match-p "trap\\.py" page)
+                       (not (string-match-p "^/ssh" page))))))))
+(mapc (lambda (name) (delete-file (workspace name))) '("evil.md" "evil.org"))
+(e2e-shell "rm -r \"${1%/*}\" \"$2\" AGENTS.md")
+(setq e2e-hostile nil)
 
 ;;;; Unsaved edits
 
@@ -864,7 +1010,7 @@
                                                    (promptls-connection))
                             #'ignore
                             (lambda (_code text) (setq failure text)))
-    (with-temp-buffer
+    (with-current-buffer (get-buffer-create " *copy of the chat*")
       (insert "What is wrong here? @terminal")
       (promptls-gptel-transform (lambda () (setq sent t)) (list :buffer e2e-prompt)))
     (wait-for (lambda () (and failure sent))))

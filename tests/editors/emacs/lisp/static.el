@@ -56,6 +56,16 @@
           (kill-buffer))))
     (check "checkdoc reports no problems" (null problems) problems))
 
+  (let ((found nil))
+    (dolist (file static-files)
+      (with-temp-buffer
+        (insert-file-contents file)
+        (while (re-search-forward (concat "shell-command\\|shell-file-name\\|process-send\\|-send-\\(string\\|input\\)"
+                                          "\\|browse-url\\|(start-process\\|(call-process\\|eval-\\(buffer\\|region\\)")
+                                  nil t)
+          (push (list (file-name-nondirectory file) (match-string 0)) found))))
+    (check "nothing is sent to a shell, a terminal or a browser" (null found) found))
+
   (when (require 'package-lint nil t)
     (let ((problems nil)
           (package-lint-main-file (expand-file-name "promptls.el" static-folder)))

@@ -87,6 +87,11 @@
                    (promptls-lens-text lenses 80)))
     (should (equal "1,128 of 8,000 tokens | Build | Copy" (promptls-lens-text lenses 40)))))
 
+(ert-deftest uris-of-remote-files-are-not-files ()
+  (should (equal "/a b" (promptls-uri-to-file "file:///a%20b")))
+  (should-not (promptls-uri-to-file "file:///ssh:host:/x"))
+  (should-not (promptls-uri-to-file "file:///sudo%3A%3A/x")))
+
 (ert-deftest missing-mentions-are-named ()
   (let ((result (lambda (&rest statuses)
                   (list :mentions (mapcar (lambda (status) (list :text (concat "@" status) :status status))
@@ -118,7 +123,7 @@
   "Run BODY, where `copied' is a list of copied prompts of an index of COMPLETE.
 `answer' is the answer to the question whether to copy."
   (declare (indent 1))
-  `(let ((copied nil) (complete ,complete) (answer ?w)
+  `(let ((copied nil) (complete ,complete) (answer ?w) (promptls-status-functions nil)
          (params '(:message "why?")))
      (cl-letf (((symbol-function 'promptls-page-request)
                 (lambda (_connection _method _params done)
@@ -280,23 +285,51 @@
 ;;;; Finding the program
 
 (ert-deftest program-search-order ()
-  (let* ((root (make-temp-file "project" t))
-         (folder (make-temp-file "path" t))
-         (exec-path (list folder))
-         (promptls-command nil))
-    (dolist (file (list (expand-file-name ".venv/bin/promptls" root)
-                        (expand-file-name "promptls" folder)))
+  (let* ((home (file-name-as-directory (make-temp-file "home" t)))
+         (root (concat home "project/"))
+         (process-environment
+          (append (list (concat "HOME=" home) (concat "VIRTUAL_ENV=" root ".venv")
+                        (concat "UV_TOOL_BIN_DIR=" home "tools")
+                        "CONDA_PREFIX" "XDG_BIN_HOME" "XDG_DATA_HOME" "PIPX_BIN_DIR" "USERPROFILE")
+                  process-environment))
+         (exec-path (list (concat root ".venv/bin") (concat root "bin") "bin" (concat home "path")))
+         (promptls-command nil)
+         (found (lambda () (car (car (promptls-find-program root)))))
+         (files (mapcar (lambda (name) (concat home name))
+                        '("project/.venv/bin/promptls" "project/bin/promptls" "path/promptls"
+                          ".local/bin/promptls" "tools/promptls"))))
+    (dolist (file files)
       (make-directory (file-name-directory file) t)
       (write-region "#!/bin/sh\n" nil file nil 'quiet)
       (set-file-modes file #o755))
-    (should (equal "exec-path" (cdr (promptls-find-program root))))
-    (let ((promptls-allow-project-server t))
-      (should (equal "the project's .venv" (cdr (promptls-find-program root)))))
-    (let ((promptls-command '("promptls" "--verbose" "serve")))
+    ;; What the project contains is not run, whether the environment or PATH names it.
+    (dolist (file (nthcdr 2 files))
+      (should (equal file (funcall found)))
+      (let ((promptls-allow-project-server t))
+        (should (equal (car files) (funcall found))))
+      (delete-file file))
+    (should-not (funcall found))
+    (should (string-match-p "run \"uv tool install\""
+                            (cadr (should-error (promptls-command-line "serve" root) :type 'user-error))))
+    (let ((promptls-command '("promptls" "--verbose" "serve"))
+          (exec-path (list (concat root "bin"))))
       (should (equal '("promptls" "--verbose" "doctor") (promptls-command-line "doctor"))))
-    (let ((exec-path nil))
-      (should-error (promptls-command-line "serve" root) :type 'user-error))
-    (delete-directory root t)
+    (delete-directory home t)))
+
+(ert-deftest instruction-files-of-projects-start-the-server ()
+  (let* ((folder (file-name-as-directory (make-temp-file "claude" t)))
+         (noninteractive nil)
+         (promptls-command "promptls")
+         (starts nil))
+    (cl-letf (((symbol-function 'run-at-time) (lambda (&rest _) (push default-directory starts))))
+      (dolist (name '("CLAUDE.md" "notes.md"))
+        (kill-buffer (find-file-noselect (concat folder name))))
+      ;; Such as ~/.claude, which contains transcripts.
+      (should-not starts)
+      (call-process "git" nil nil nil "-C" folder "init" "-q")
+      (dolist (name '("CLAUDE.md" "notes.md"))
+        (kill-buffer (find-file-noselect (concat folder name))))
+      (should (equal (list folder) starts)))
     (delete-directory folder t)))
 
 ;;;; Highlighting of mentions
