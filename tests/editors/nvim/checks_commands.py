@@ -116,7 +116,7 @@ def keys_change_the_prompt(session: Session) -> None:
     to_cart = "gg/^- .*shop.cart.py<CR>"
     editor.type(to_cart + "p")
     editor.wait("the item is pinned", lambda: is_listed(editor, "In the prompt", "shop/cart.py", "[unpin]"))
-    editor.type("gg/Cart.total  .pin.<CR>m")
+    editor.type("gg/Cart.total  .unpin.<CR>m")
     editor.wait("the caller is listed", lambda: is_listed(editor, "In the prompt", "caller", "apply_discount"))
     editor.type("m")
     editor.wait("the list is closed", lambda: not is_listed(editor, "In the prompt", "caller"))
@@ -466,7 +466,7 @@ def explain_describes_definitions(session: Session) -> None:
 def graph_shows_subgraphs_and_paths(session: Session) -> None:
     editor = session.open_code()
     editor.command("Promptls graph discount")
-    editor.wait_text("apply_discount (function)")
+    editor.wait_text("contains apply_discount  shop/cart.py:")
     editor.type("q")
     editor.command("Promptls graph from=Cart.total to=rounded")
     editor.wait_text("## Call Paths")
@@ -530,6 +530,8 @@ def information_is_shown(session: Session) -> None:
     editor.wait("the statusline shows the status", lambda: editor.lua(statusline).endswith(" files"))
     editor.command("Promptls search limit=0 x")  # writes to the log
     editor.wait_text("limit: must be between 1 and 1000.")
+    log = session.home / ".local/state/promptls/log/promptls.log"
+    editor.wait("the log is written", log.exists)
     editor.command("Promptls log")
     editor.wait("the log is open", lambda: editor.lua("return vim.fn.expand('%:t')") == "promptls.log")
 

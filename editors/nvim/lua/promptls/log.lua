@@ -36,7 +36,7 @@ function M.open()
   if vim.uv.fs_stat(file) then
     return view(file)
   end
-  notify.info(('The server has not written the log file %s.'):format(file))
+  notify.info(('The server has not written the log file %s.'):format(vim.fn.fnamemodify(file, ':~')))
 end
 
 return M

@@ -289,7 +289,7 @@ local function act(action, row, tokens)
   local params = { uri = page.uri, action = action, line = row, tokens = tokens }
   request(page, 'promptls/pageAction', params, function(done)
     if not done.changed then
-      notify.info(('This line has nothing to %s.'):format(action))
+      notify.info(('This line has nothing to %s.'):format(action == 'related' and 'list' or action))
     end
   end)
 end
@@ -394,7 +394,7 @@ local function keys_of(kind)
   keys.b = { ask_budget, desc = 'change the budget' }
   keys.R = { action('rebuild'), desc = 'build the prompt again' }
   keys.e = { edit, desc = 'edit the question' }
-  local hints = { 'y yank', 's send', 'p pin', 'x drop', 'a add', 'm related', 'b budget', '⏎ go', '⇥ fold' }
+  local hints = { 'y yank', 's send', 'p pin', 'x drop', 'a add', 'b budget', '⏎ go', '⇥ fold' }
   return keys, vim.list_extend(hints, { 'R rebuild', 'o open', 'e edit', 'q close' })
 end
 
