@@ -117,9 +117,9 @@ def keys_change_the_prompt(session: Session) -> None:
     editor.type(to_cart + "p")
     editor.wait("the item is pinned", lambda: is_listed(editor, "In the prompt", "shop/cart.py", "[unpin]"))
     editor.type("gg/Cart.total  .unpin.<CR>m")
-    editor.wait("the caller is listed", lambda: is_listed(editor, "In the prompt", "caller", "apply_discount"))
+    editor.wait("the callee is listed", lambda: is_listed(editor, "In the prompt", "callee", "apply_discount"))
     editor.type("m")
-    editor.wait("the list is closed", lambda: not is_listed(editor, "In the prompt", "caller"))
+    editor.wait("the list is closed", lambda: not is_listed(editor, "In the prompt", "callee"))
     editor.type(to_cart)
     cursor = "return vim.fn.line('.')"
     line = editor.lua(cursor)
