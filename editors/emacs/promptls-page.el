@@ -380,6 +380,11 @@ TOKENS is the new budget for the action \"budget\"."
   (interactive)
   (promptls-page-act "add"))
 
+(defun promptls-preview-related ()
+  "List the callers, callees and tests of the item on this line, or close the list."
+  (interactive)
+  (promptls-page-act "related"))
+
 (defun promptls-preview-set-budget (tokens)
   "Build the prompt of this buffer again with a budget of TOKENS tokens."
   (interactive (list (read-number "Token budget: "
@@ -423,6 +428,7 @@ TOKENS is the new budget for the action \"budget\"."
     (define-key map "i" #'promptls-preview-pin)
     (define-key map "x" #'promptls-preview-drop)
     (define-key map "a" #'promptls-preview-add)
+    (define-key map "m" #'promptls-preview-related)
     map)
   "Keymap of `promptls-preview-mode'.")
 

@@ -323,6 +323,12 @@
   (call-interactively (key-binding "i"))
   (and (wait-for (lambda () (string-search "[unpin]" (buffer-string))))
        (string-search "pinned" (e2e-section "In the prompt"))))
+(check-that "m lists the related definitions of the item on a line, and closes the list"
+  (e2e-go-to "Cart.total  [")
+  (call-interactively (key-binding "m"))
+  (and (wait-for (lambda () (string-match-p "callee .*apply_discount" (buffer-string))))
+       (progn (call-interactively (key-binding "m"))
+              (wait-for (lambda () (not (string-match-p "callee .*apply_discount" (buffer-string))))))))
 (check-that "an action without an item is reported"
   (goto-char (point-min))
   (promptls-preview-drop)
