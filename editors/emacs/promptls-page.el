@@ -381,9 +381,9 @@ TOKENS is the new budget for the action \"budget\"."
   (promptls-page-act "add"))
 
 (defun promptls-preview-related ()
-  "List the callers, callees and tests of the item on this line, or close the list."
+  "Show the callers and callees of the item on this line, or hide them."
   (interactive)
-  (promptls-page-act "related"))
+  (promptls-page-act "more"))
 
 (defun promptls-preview-set-budget (tokens)
   "Build the prompt of this buffer again with a budget of TOKENS tokens."

@@ -119,12 +119,12 @@ def test_related_definitions_are_listed_and_added(client: Client) -> None:
     uri = open_prompt(client, "Check @shop/cart.py:16-21", retrieval={"sources": []})["uri"]
     item = section(client, uri, "In the prompt")[0]
     before = text(client, uri)
-    act(client, uri, "related", item)
+    act(client, uri, "more", item)
     (user,) = [line for line in text(client, uri).splitlines() if "apply_discount" in line and "[add]" in line]
     assert user.startswith("    - caller")
-    act(client, uri, "related", item)
+    act(client, uri, "more", item)
     assert text(client, uri) == before
-    act(client, uri, "related", item)
+    act(client, uri, "more", item)
     act(client, uri, "add", user)
     assert user.replace("[add]", "[unpin]") in text(client, uri)
     (pinned,) = [line for line in text(client, uri).splitlines() if "pinned  " in line]

@@ -55,7 +55,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     pageAction: (argument) => pages.act(argument as Parameters<Pages["act"]>[0]),
     pinItem: (argument) => pages.act({ ...pageLine(argument), action: "pin" }),
     dropItem: (argument) => pages.act({ ...pageLine(argument), action: "drop" }),
-    showRelated: (argument) => pages.act({ ...pageLine(argument), action: "related" }),
+    showRelated: (argument) => pages.act({ ...pageLine(argument), action: "more" }),
     openPlace: (argument) => pages.openPlace(argument),
     copyPage: (argument) => pages.copy(argument),
     sendPage: (argument) => pages.sendToChat(argument),

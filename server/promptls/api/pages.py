@@ -38,7 +38,7 @@ FREE_GLYPH = "░"
 
 STATUS_SIGNS = {"included": "✓", "partial": "◐", "omitted": "○", "ambiguous": "?"}
 
-BUTTON = re.compile(r"\[(pin|unpin|drop|restore|add|related)\]")
+BUTTON = re.compile(r"\[(pin|unpin|drop|restore|add|more)\]")
 """A button; the word is the action of `promptls/pageAction`."""
 
 _LOCATION = re.compile(r"(?P<path>[^\s`()\[\],\"]+):(?P<first>\d+)(?:-(?P<last>\d+))?")
@@ -247,7 +247,7 @@ def _item_lines(item: Json, pinned: frozenset[str]) -> Iterator[PageLine]:
 
 
 def _buttons(regions: Group, pinned: frozenset[str]) -> str:
-    related = " [related]" if len(regions) == 1 else ""
+    related = " [more]" if len(regions) == 1 else ""
     return f"  [{'unpin' if any(region_key(region) in pinned for region in regions) else 'pin'}] [drop]{related}"
 
 

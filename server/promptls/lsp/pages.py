@@ -54,7 +54,7 @@ async def page_action(server: PromptServer, *arguments: Any) -> Json:
     request, pinned, dropped = page.params, page.pinned, page.dropped
     lines = page.page.lines
     regions = lines[params.line].regions if 0 <= params.line < len(lines) else ()
-    if params.action == "related" and len(regions) == 1:
+    if params.action == "more" and len(regions) == 1:
         await _toggle_related(server, params.uri, page, regions[0])
         _refresh(server, params.uri)
         return {"line": params.line, "changed": True}

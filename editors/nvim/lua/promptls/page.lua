@@ -280,7 +280,7 @@ local function edit()
 end
 
 --- Change the prompt of the page; the server refreshes the page.
----@param action 'pin'|'drop'|'add'|'related'|'budget'|'rebuild'|string
+---@param action 'pin'|'drop'|'add'|'more'|'budget'|'rebuild'|string
 ---@param row? integer Default: the row of the cursor.
 ---@param tokens? integer
 local function act(action, row, tokens)
@@ -289,7 +289,7 @@ local function act(action, row, tokens)
   local params = { uri = page.uri, action = action, line = row, tokens = tokens }
   request(page, 'promptls/pageAction', params, function(done)
     if not done.changed then
-      notify.info(('This line has nothing to %s.'):format(action == 'related' and 'list' or action))
+      notify.info(('This line has nothing to %s.'):format(action == 'more' and 'list' or action))
     end
   end)
 end
@@ -389,7 +389,7 @@ local function keys_of(kind)
   keys.s = { send, desc = 'send the prompt to a chat plugin or a terminal' }
   keys.p = { action('pin'), desc = 'pin or unpin the item' }
   keys.x = { action('drop'), desc = 'drop or restore the item' }
-  keys.m = { action('related'), desc = 'list the callers, callees and tests of the item' }
+  keys.m = { action('more'), desc = 'list the callers, callees and tests of the item' }
   keys.a = { action('add'), desc = 'add the item that was left out' }
   keys.b = { ask_budget, desc = 'change the budget' }
   keys.R = { action('rebuild'), desc = 'build the prompt again' }

@@ -166,7 +166,7 @@ class PageActionParams(Params, frozen=True):
     """Params of promptls/pageAction."""
 
     uri: str
-    action: Literal["pin", "unpin", "drop", "restore", "add", "related", "budget", "rebuild"]
+    action: Literal["pin", "unpin", "drop", "restore", "add", "more", "budget", "rebuild"]
     line: int = 0
     tokens: int | None = None
 

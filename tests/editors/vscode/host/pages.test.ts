@@ -39,7 +39,7 @@ describe("pages", () => {
     const links = await vscode.commands.executeCommand<vscode.DocumentLink[]>("vscode.executeLinkProvider", uri);
     const line = lineWith(page, "[pin] [drop]");
     const ofLine = links.filter((link) => link.range.start.line === line && link.target?.scheme === "command");
-    assert.deepEqual(ofLine.map((link) => link.tooltip), ["open", "pin", "drop", "related"]);
+    assert.deepEqual(ofLine.map((link) => link.tooltip), ["open", "pin", "drop", "more"]);
     const folds = await vscode.commands.executeCommand<vscode.FoldingRange[]>("vscode.executeFoldingRangeProvider", uri);
     for (const start of [line - 1, lineWith(page, "<context-")]) {
       assert.ok(folds.some((fold) => fold.start === start), `line ${start} folds`);
