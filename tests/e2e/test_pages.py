@@ -92,6 +92,13 @@ def test_dropped_item_is_left_out_and_returns(client: Client) -> None:
     assert not act(client, uri, "drop", "# Prompt")["changed"]
 
 
+def test_dropped_mention_says_so(client: Client) -> None:
+    uri = open_prompt(client, "Check @#Cart.total")["uri"]
+    act(client, uri, "drop", section(client, uri, "In the prompt")[0])
+    (mention,) = section(client, uri, "Mentions")
+    assert "It was dropped." in mention
+
+
 def test_pinned_item_is_explicit_until_it_is_dropped(client: Client) -> None:
     uri = open_prompt(client, QUESTION)["uri"]
     item = section(client, uri, "In the prompt")[-1]

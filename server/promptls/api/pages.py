@@ -120,8 +120,8 @@ def _prompt_lines(
         warnings.insert(1, "The prompt is built again when the index is complete.")
     yield from _section("Warnings", [PageLine(f"- {warning}") for warning in warnings])
     yield from _section("Mentions", [line for mention in result["mentions"] for line in _mention_lines(mention)])
-    yield from _section("In the prompt", _all_item_lines(result["items"], pinned, related))
     yield from _section("Dropped", [_dropped_line(group) for group in dropped])
+    yield from _section("In the prompt", _all_item_lines(result["items"], pinned, related))
     omitted = [_omitted_line(item) for item in result["omitted"][:MAX_OMITTED]]
     if len(result["omitted"]) > MAX_OMITTED:
         omitted.append(PageLine(f"- and {len(result['omitted']) - MAX_OMITTED} more"))

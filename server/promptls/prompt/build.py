@@ -242,7 +242,10 @@ def build(
         assembled,
         (*omitted, *dropped)[:MAX_OMITTED],
         len(omitted),
-        tuple(explicit.final_outcome(outcome, assembled, unreadable, explicit_candidates) for outcome in outcomes),
+        tuple(
+            explicit.final_outcome(outcome, assembled, unreadable, explicit_candidates, options.dropped)
+            for outcome in outcomes
+        ),
         intent,
         gathered.selection.report,
         tuple(trace.stages),

@@ -204,6 +204,7 @@ def final_outcome(
     assembled: AssembledPrompt,
     unreadable: UnreadableItems,
     candidates: Sequence[PackingCandidate],
+    dropped: Sequence[_Region] = (),
 ) -> MentionOutcome:
     """Return a mention's outcome with the status and the cost that its targets have in the finished prompt."""
     if outcome.status not in ("included", "partial") or not outcome.targets:
@@ -222,7 +223,8 @@ def final_outcome(
     status: MentionStatus = "included"
     if not shown:
         status = "omitted"
-        reason = problems[0] if problems else "The budget leaves no room for it."
+        is_out = all(is_dropped(target, dropped) for target in targets)
+        reason = problems[0] if problems else "It was dropped." if is_out else "The budget leaves no room for it."
     elif forms or len(shown) < len(wanted):
         status = "partial"
     tokens = sum(rendered.tokens for rendered, _ in parts)

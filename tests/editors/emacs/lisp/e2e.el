@@ -326,7 +326,8 @@
 (check-that "m lists the related definitions of the item on a line, and closes the list"
   (e2e-go-to "Cart.total  [")
   (call-interactively (key-binding "m"))
-  (and (wait-for (lambda () (string-match-p "callee .*apply_discount" (buffer-string))))
+  (and (wait-for (lambda () (and (string-match-p "callee .*apply_discount" (buffer-string))
+                                 (string-search "Cart.total" (thing-at-point 'line)))))
        (progn (call-interactively (key-binding "m"))
               (wait-for (lambda () (not (string-match-p "callee .*apply_discount" (buffer-string))))))))
 (check-that "an action without an item is reported"
@@ -470,6 +471,7 @@
   (flymake-mode 1)
   (wait-for (lambda ()
               (promptls-request "promptls/status" nil)
+              (accept-process-output nil 0.5) ; a check that starts ends the one before
               (flymake-start)
               (and (= 1 (length (e2e-diagnostics)))
                    (string-match-p "renamed to shop/store.py" (car (e2e-diagnostics)))))))
