@@ -272,7 +272,7 @@ are removed."
     ("index.include" promptls-index-include array)
     ("index.exclude" promptls-index-exclude array)
     ("index.includeHidden" promptls-index-include-hidden boolean)
-    ("index.ignoreFiles" promptls-index-ignore-files array)
+    ("index.ignoreFiles" promptls-index-ignore-files array trusted)
     ("index.workers" promptls-index-workers plain)
     ("index.grammars" promptls-index-grammars array)
     ("embedding.model" promptls-embedding-model plain trusted)

@@ -274,7 +274,10 @@ class Settings(Struct, frozen=True, rename="camel"):
     cache: CacheSettings = CacheSettings()
 
 
-TRUSTED = ("embedding", "cache", "secrets", "languageModel", "team", "budget.tokenizer", "retrieval.reranker")
+TRUSTED = (
+    *("embedding", "cache", "secrets", "languageModel", "team", "budget.tokenizer", "retrieval.reranker"),
+    "index.ignoreFiles",  # a workspace must not read files that its team has kept from language models
+)
 """Sections and settings that are accepted from the user only, not from a workspace."""
 
 

@@ -7,7 +7,7 @@
 ---@field include? string[] Patterns in .gitignore syntax; if set, only matching files are indexed. Default: []
 ---@field exclude? string[] Patterns in .gitignore syntax; matching files are not indexed. Default: []
 ---@field includeHidden? boolean Index files and folders whose names start with a dot. Default: true
----@field ignoreFiles? string[] Names of ignore files in .gitignore syntax that are read beside .gitignore and .promptlsignore: what a team keeps from other tools with a language model is not indexed either. Default: [".aiexclude", ".aiderignore", ".aiignore", ".augmentignore", ".claudeignore", ".clineignore", ".codeiumignore", ".continueignore", ".copilotignore", ".cursorignore", ".cursorindexingignore", ".geminiignore", ".kilocodeignore", ".rooignore", ".tabnineignore", ".windsurfignore"]
+---@field ignoreFiles? string[] Names of ignore files in .gitignore syntax that are read beside .gitignore and .promptlsignore: what a team keeps from other tools with a language model is not indexed either. User settings only. Default: [".aiexclude", ".aiderignore", ".aiignore", ".augmentignore", ".claudeignore", ".clineignore", ".codeiumignore", ".continueignore", ".copilotignore", ".cursorignore", ".cursorindexingignore", ".geminiignore", ".kilocodeignore", ".rooignore", ".tabnineignore", ".windsurfignore"]
 ---@field workers? integer Number of indexing processes; 0: one per CPU core, at most four. Default: 0
 ---@field grammars? ('legacy'|'pack')[] Order of the grammar sources: "pack" (tree-sitter-language-pack), "legacy" (tree-sitter-languages). Default: ["pack", "legacy"]
 
