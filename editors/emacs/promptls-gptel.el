@@ -147,7 +147,7 @@ START and END are markers in a copy of the buffer CHAT."
     (with-current-buffer chat
       (goto-char (point-max))
       (insert prompt)
-      ;; Quoted text is no source of presets, mentions or linked files.
+      ;; gptel would read presets, mentions and links in quoted files.
       (let ((gptel-prompt-transform-functions
              (seq-difference (default-value 'gptel-prompt-transform-functions)
                              '(gptel--transform-apply-preset promptls-gptel-transform)))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -361,12 +360,6 @@ def log_file() -> Path:
 _IGNORE_ALL = "# Created by promptls.\n*\n"
 
 
-@cache
-def user_umask() -> int:
-    """Make the files that this process creates private; return the umask before, for files of a workspace."""
-    return os.umask(0o077)
-
-
 def make_own_folder(folder: Path) -> None:
     """Create a folder of promptls, with a `.gitignore` that keeps its files out of indexes and repositories.
 
@@ -376,7 +369,6 @@ def make_own_folder(folder: Path) -> None:
     Raises:
         OSError: The folder cannot be created.
     """
-    user_umask()
     folder.mkdir(parents=True, exist_ok=True)
     ignore_file = folder / ".gitignore"
     is_marked = ignore_file.is_file() and ignore_file.read_bytes() == _IGNORE_ALL.encode()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptls.lsp.features.hover import code_block, code_span
+from promptls.lsp.features.hover import code_block, name_span
 
 
 def test_code_with_backticks_has_a_fence_of_tildes() -> None:
@@ -15,4 +15,4 @@ def test_mode_that_evaluates_text_is_not_named() -> None:
 
 
 def test_name_with_line_breaks_stays_in_its_code_span() -> None:
-    assert "\n" not in code_span("a\n```b\nc.py")
+    assert "\n" not in name_span("a\n```b\nc.py")

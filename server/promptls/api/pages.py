@@ -65,7 +65,7 @@ class Related(Struct, frozen=True):
 
 
 RelatedItems = Mapping[str, tuple[Related, ...]]
-"""What is listed below items, by `region_key`."""
+"""Related definitions, by the `region_key` of the item that they are listed below."""
 
 
 class PageLine(Struct, frozen=True):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from promptls.git.runner import explain_failure, is_general, query_git
+from promptls.git.runner import explain_failure, is_about_repository, query_git
 from promptls.model import CancelToken, Problem
 from promptls.util.git_process import GitResult
 
@@ -40,7 +40,7 @@ def resolve_commit(folder: str, revision: str, token: CancelToken | None = None)
     result = query_git(folder, *arguments, ok_statuses=(0, 1, 128), token=token)
     if isinstance(result, Problem):
         return result
-    if result.exit_status == 128 and is_general(result.stderr):
+    if result.exit_status == 128 and is_about_repository(result.stderr):
         return explain_failure(result.stderr, folder)
     return _id(result)
 

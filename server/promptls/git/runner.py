@@ -151,7 +151,7 @@ def explain_failure(stderr: bytes, folder: str) -> Problem:
     )
 
 
-def is_general(stderr: bytes) -> bool:
+def is_about_repository(stderr: bytes) -> bool:
     """Return whether an error is about the repository or its configuration, not about a revision."""
     signs = (b"dubious ownership", b"unsafe repository", *_NEWER_GIT, *_BROKEN_CONFIGURATION)
     return any(sign in stderr for sign in signs)

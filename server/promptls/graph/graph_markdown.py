@@ -29,13 +29,6 @@ def as_text(text: str) -> str:
     return _ACTIVE.sub(lambda found: found["code"] or ("!\\[" if found[0] == "![" else "\\<"), escape_control(text))
 
 
-def code_span(text: str) -> str:
-    """Return a text as code in Markdown, with more backticks around it than in it."""
-    ticks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
-    space = " " if len(ticks) > 1 else ""
-    return f"{ticks}{space}{escape_control(text)}{space}{ticks}"
-
-
 def render_graph(result: GraphResult) -> str:
     """Render a result, "" if it is empty."""
     sections = [render_header(result.project)]

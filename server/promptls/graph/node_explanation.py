@@ -17,6 +17,7 @@ from promptls.graph.traversal import TargetMatches, resolve_position, resolve_ta
 from promptls.index import OutlineRef, Snapshot
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.model import Symbol
+from promptls.util.text.display import code_span
 
 MAX_LISTED = 25
 """Maximum number of entries shown in each list."""
@@ -129,7 +130,7 @@ def render_explanation(view: GraphView, explanation: Explanation) -> str:
     ]
     lines += [f"- {word}: {text}" for word, text in properties if text]
     if explanation.signature:
-        lines += ["", f"Signature: {graph_markdown.code_span(explanation.signature)}"]
+        lines += ["", f"Signature: {code_span(explanation.signature)}"]
     summary = explanation.doc or node.summary
     if summary:
         lines += ["", summary]
@@ -153,12 +154,7 @@ def render_explanation(view: GraphView, explanation: Explanation) -> str:
     ):
         lines += _render_related(title, related)
     if explanation.others:
-        lines += [
-            "",
-            "Others of that name: "
-            + ", ".join(graph_markdown.code_span(other.id) for other in explanation.others)
-            + ".",
-        ]
+        lines += ["", f"Others of that name: {', '.join(code_span(other.id) for other in explanation.others)}."]
     return "\n".join(map(graph_markdown.as_text, lines))
 
 

@@ -23,6 +23,7 @@ from promptls.index.workers.query_jobs import QueryEmbedder
 from promptls.index.workers.reranker import Reranker
 from promptls.index.workspace import Workspace
 from promptls.settings import BUNDLED, make_own_folder
+from promptls.util.private_files import private_umask
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +44,7 @@ class Indexer:
     ) -> None:
         self.config = config
         if config.cache_folder:
+            private_umask()  # LanceDB has no option for the mode of its files
             with suppress(OSError):  # reported when the index is stored
                 make_own_folder(Path(config.cache_folder))
         self.workspace = workspace or Workspace()

@@ -33,8 +33,9 @@ from msgspec.structs import asdict, replace
 
 from promptls.index import UnreadableFile, folder_exists, read_own_file
 from promptls.model import Problem, Root
-from promptls.settings import make_own_folder, user_umask
+from promptls.settings import make_own_folder
 from promptls.util.decode import decode_json
+from promptls.util.private_files import shared_mode
 
 MAX_TITLE_CHARACTERS = 120
 """Maximum length of a title in characters; a title is one line."""
@@ -281,11 +282,7 @@ def encode_entries(entries: Sequence[MemoryEntry]) -> bytes:
     return msgspec.json.format(msgspec.json.encode({"version": FORMAT_VERSION, "entries": stored}), indent=1) + b"\n"
 
 
-SHARED_MODE = 0o644
-"""Mode of a file that others read, too."""
-
-
-def _write_file(path: Path, data: bytes, mode: int = SHARED_MODE) -> None:
+def _write_file(path: Path, data: bytes, mode: int) -> None:
     """Replace a file atomically; on failure (OSError) the old content remains.
 
     The caller prevents concurrent writes.  An existing file keeps its permissions; a new file gets `mode`.
@@ -331,7 +328,7 @@ def _create_file(path: Path, data: bytes, mode: int) -> None:
         file.write(data)
         file.flush()
         if os.name == "posix":
-            os.fchmod(fd, mode & ~user_umask() if mode == SHARED_MODE else mode)
+            os.fchmod(fd, mode)
         os.fsync(file.fileno())
 
 
@@ -498,13 +495,13 @@ class MemoryStore:
         is_new = not folder.exists()
         folder.mkdir(parents=file.root is None, exist_ok=True)
         if is_new and file.root is not None:
-            folder.chmod(0o777 & ~user_umask())
+            folder.chmod(shared_mode(0o777))
         if file.root is not None and not folder_exists(folder.as_posix()):
             raise InvalidEntry(
                 "scope", f"{DIRECTORY_NAME} in {file.root.name} is a link; memory is not written through links."
             )
         backup = _back_up(file.path) if content.damaged else None
-        _write_file(file.path, encode_entries(entries), 0o600 if file.root is None else SHARED_MODE)
+        _write_file(file.path, encode_entries(entries), 0o600 if file.root is None else shared_mode(0o644))
         return (Problem(f"The old content of {file.label} was backed up as {backup.name}."),) if backup else ()
 
 

@@ -2,8 +2,8 @@
 
 Each folder has the rules that apply in it.  A folder is loaded once, from the root down, and nothing below an excluded
 folder is loaded.  The first of these that applies to a file or folder decides:
-1. Always excluded: folders of version control (`.git`, `.hg`, `.jj`), symbolic links, pipes and devices, pseudo file systems (`/proc`), names that are not valid
-   UTF-8, and backup files of editors (`x~`, `#x#`, `.#x`, `.x.swp`).
+1. Always excluded: folders of version control (`.git`, `.hg`, `.jj`), symbolic links, pipes and devices, pseudo file
+   systems (`/proc`), names that are not valid UTF-8, and backup files of editors (`x~`, `#x#`, `.#x`, `.x.swp`).
 2. The last matching rule of the `.promptlsignore` files from the top of the work tree down.  They also apply in nested
    repositories and to tracked files, and with "!" they list files that git ignores.  As in a `.gitignore`, files
    below an excluded folder can only be listed after the folder itself: "!build/" first.

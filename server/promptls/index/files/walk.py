@@ -147,7 +147,7 @@ def _walk_work_tree(
     names = _list_with_git(tree, tree.repo, token)
     if names is not None:  # to look for each file in each folder takes longer than the listing
         ignore_tree.tool_folders = {
-            name.rpartition("/")[0] for name in names if name.endswith(ignore_tree.ignore_files or ("\0",))
+            name.rpartition("/")[0] for name in names if name.endswith(ignore_tree.ignore_files)
         }
     # Load all folders first: a "!" in any .promptlsignore can list files that git ignores.
     folders = {name: ignore_tree.folder(name) for name in {name.rpartition("/")[0] for name in names or ()}}

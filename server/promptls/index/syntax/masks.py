@@ -276,32 +276,32 @@ _BLOCK_WITH_COMMAS = re.compile(
 
 _CONFLICT_MARKER = re.compile(rb"^(<|\||=|>)\1{6}(?: [^\n]*)?$", re.MULTILINE)
 """Line of git in a file with conflicts."""
+_MARKER_CHARS = 7
 
 
 def without_conflict_markers(code: bytes) -> bytes:
     """Replace the markers of conflicts and the common ancestor, so that both sides are parsed."""
     masked = bytearray(code)
-    spans: list[tuple[int, int]] = []  # of the conflict that is open
-    closers: list[tuple[int, bytes]] = []  # (position, braces that close what the first side has opened)
-    ancestor = -1
+    begin = separator = ancestor = None  # spans of the lines of the conflict that is open
     for match in _CONFLICT_MARKER.finditer(code):
-        sign = match[1]
+        sign, span = match[1], match.span()
         if sign == b"<":
-            spans, closers, ancestor = [match.span()], [], -1
-        elif spans and sign == b"|":
-            ancestor = match.start()
-        elif spans and sign == b"=":
-            start = ancestor if ancestor >= 0 else match.start()
-            opened = code.count(b"{", spans[0][1], start) - code.count(b"}", spans[0][1], start)
-            spans.append((start, match.end()))
-            closers.append((match.start(), b"}" * min(opened, 7)))  # the second side opens these blocks again
-            ancestor = -1
-        elif spans:
-            for start, end in (*spans, match.span()):
-                masked[start:end] = code[start:end].translate(BLANK)
-            for start, braces in closers:
-                masked[start : start + len(braces)] = braces
-            spans, closers = [], []
+            begin, separator, ancestor = span, None, None
+        elif begin is None:
+            continue
+        elif sign == b">":
+            if separator is not None:
+                end_of_ours = ancestor[0] if ancestor is not None else separator[0]
+                for start, end in (begin, (end_of_ours, separator[1]), span):
+                    masked[start:end] = code[start:end].translate(BLANK)
+                ours = code[begin[1] : end_of_ours]
+                braces = b"}" * min(ours.count(b"{") - ours.count(b"}"), _MARKER_CHARS)
+                masked[separator[0] : separator[0] + len(braces)] = braces  # the other side opens these blocks again
+            begin = None
+        elif separator is None and sign == b"=":
+            separator = span
+        elif separator is None:
+            ancestor = ancestor or span
     return bytes(masked)
 
 
@@ -313,7 +313,7 @@ _BLOCK_LINES: dict[str, re.Pattern[bytes]] = {
         rb"^[ \t]*#\+(?:begin_src[ \t]+(?P<begin>[A-Za-z][\w+-]*)|(?P<end>end_src))[^\n]*$",
         re.MULTILINE | re.IGNORECASE,
     ),
-    "modules": re.compile(rb"^(?:(?P<code>(?:import|export)\b[^\n]*)|(?P<end>[ \t]*$|[#<][^\n]*))$", re.MULTILINE),
+    "modules": re.compile(rb"^(?:(?P<begin>)(?=(?:import|export)\b)|(?P<end>[ \t]*$|[#<]))", re.MULTILINE),
     "bird_tracks": re.compile(
         rb"^(?:>(?P<code>[^\n]*)|\\begin\{code\}(?P<begin>)[^\n]*|(?P<end>\\end\{code\})[^\n]*)$", re.MULTILINE
     ),
@@ -330,10 +330,9 @@ def _blocks_only(code: bytes, mask: Mask, language: str) -> bytes:
         groups = match.groupdict()
         if groups.get("code") is not None:
             masked[match.start("code") : match.end("code")] = code[match.start("code") : match.end("code")]
-            opened = match.end() if mask == "modules" and opened < 0 else opened
         elif groups.get("begin") is not None:
-            is_wanted = not groups["begin"] or groups["begin"].decode().lower() in names
-            opened = match.end() if is_wanted else -1
+            if opened < 0 and (not groups["begin"] or groups["begin"].decode().lower() in names):
+                opened = match.end()
         elif opened >= 0:
             masked[opened : match.start()] = code[opened : match.start()]
             opened = -1

@@ -6,6 +6,7 @@ from promptls.api.messages import params as protocol
 from promptls.api.messages.params import Json
 from promptls.lsp.session import DocumentAnalysis, PromptDocumentSession
 from promptls.model import CancelToken, MentionOutcome
+from promptls.util.text.display import code_span
 
 MAX_HOVER_LINES = 40
 """Maximum number of content lines in a hover; keeps the popup below one screen."""
@@ -40,13 +41,13 @@ def _render_hover(analysis: DocumentAnalysis, outcome: MentionOutcome) -> str:
     cost = f", {outcome.full_tokens:,} tokens{sent}; the budget is {analysis.budget:,}" if outcome.full_tokens else ""
     parts = []
     if not outcome.reason or outcome.status not in _STATED_BY_REASON:
-        parts.append(f"{code_span(outcome.mention.text)} {_STATUS_TEXT[outcome.status]}{cost}.")
+        parts.append(f"{name_span(outcome.mention.text)} {_STATUS_TEXT[outcome.status]}{cost}.")
     if outcome.reason:
         parts.append(_escape(outcome.reason))
     if outcome.suggestion and outcome.status != "text":
-        parts.append(f"Did you mean {code_span(outcome.suggestion)}?")
+        parts.append(f"Did you mean {name_span(outcome.suggestion)}?")
     if outcome.candidates:
-        parts.append("\n".join(f"- {code_span(name)}" for name in outcome.candidates[:MAX_CANDIDATES]))
+        parts.append("\n".join(f"- {name_span(name)}" for name in outcome.candidates[:MAX_CANDIDATES]))
     snapshot = analysis.context.snapshot
     remaining = MAX_HOVER_LINES
     for prompt_item in analysis.items_for(outcome):
@@ -58,7 +59,7 @@ def _render_hover(analysis: DocumentAnalysis, outcome: MentionOutcome) -> str:
         spans = ", ".join(span.label for span in block.spans)
         label = snapshot.label(block.item.path)
         form = "" if block.form == "full" else f", {block.form}"
-        parts.append(f"{code_span(label + (':' + spans if spans else ''))}{form}, {block.tokens:,} tokens")
+        parts.append(f"{name_span(label + (':' + spans if spans else ''))}{form}, {block.tokens:,} tokens")
         shown = lines[:remaining]
         more = [f"… {len(lines) - len(shown)} more lines"] if len(lines) > len(shown) else []
         parts.append(code_block("\n".join([*shown, *more]), _language(analysis, block.item.path)))
@@ -71,14 +72,11 @@ def _language(analysis: DocumentAnalysis, path: str) -> str:
     return entry.outline.language if entry is not None and entry.outline is not None else ""
 
 
-def code_span(text: str) -> str:
-    """Return a Markdown code span with as many backticks as the text requires; a file name may have line breaks."""
+def name_span(name: str) -> str:
+    """Return a name as a Markdown code span; the name of a file may have line breaks."""
     from promptls.prompt.sanitize import one_line  # not at the start of the server
 
-    text, ticks = one_line(text), "`"
-    while ticks in text:
-        ticks += "`"
-    return f"{ticks}{text}{ticks}" if ticks == "`" else f"{ticks} {text} {ticks}"
+    return code_span(one_line(name))
 
 
 def code_block(body: str, language: str) -> str:

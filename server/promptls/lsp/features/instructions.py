@@ -111,12 +111,12 @@ def hover(session: PromptDocumentSession, params: protocol.DocumentPosition, tok
     value = found.problem
     view = analysis.context.sources.read(found.path) if found.path else None
     if isinstance(view, FileText):
-        from promptls.lsp.features.hover import code_block, code_span
+        from promptls.lsp.features.hover import code_block, name_span
 
         span = found.span or Span(0, len(view.lines))
         shown = view.lines[span.start : min(span.end, span.start + MAX_HOVER_LINES)]
         language = view.entry.outline.language if view.entry.outline is not None else ""
-        size = f"{code_span(analysis.context.snapshot.label(found.path))}, {plural(len(span), 'line')}"
+        size = f"{name_span(analysis.context.snapshot.label(found.path))}, {plural(len(span), 'line')}"
         value = f"{size}\n\n{code_block(chr(10).join(shown), language)}"
     where = offset_range(analysis.lines, found.reference.start, found.reference.end)
     return redact_result({"contents": {"kind": "markdown", "value": value}, "range": where}, found.path)

@@ -99,3 +99,11 @@ def percentage(share: float) -> str:
 def plural(count: int, noun: str, plural_noun: str = "") -> str:
     """Return the count with the noun in singular or plural; the plural defaults to the noun with an "s"."""
     return f"{count:,} {noun if count == 1 else plural_noun or noun + 's'}"
+
+
+def code_span(text: str) -> str:
+    """Return a line as a Markdown code span, with as many backticks as the text requires."""
+    ticks = "`"
+    while ticks in text:
+        ticks += "`"
+    return f"{ticks}{text}{ticks}" if ticks == "`" else f"{ticks} {text} {ticks}"

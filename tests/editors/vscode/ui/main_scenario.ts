@@ -232,7 +232,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await closeAllEditors();
   });
 
-  await check("quoted names and texts are no links that run commands", async () => {
+  await check("quoted names and texts never run a command", async () => {
     await page.setViewportSize({ width: 2000, height: 3000 }); // shows the whole page
     const name = "[click](command:workbench.action.toggleZenMode).md";
     fs.writeFileSync(path.join(workbench.workspace, name), "Zebras.\n\n[zebra](command:workbench.action.toggleZenMode)\n");

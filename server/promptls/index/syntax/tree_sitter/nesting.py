@@ -29,7 +29,7 @@ KEPT_TREE_DEPTH = 400
 """Depth below which a deeper subtree is blanked."""
 
 MAX_BLANKED_PARTS = 50
-"""Parts of a tree that are blanked, each with a parse of the whole text at most."""
+"""Maximum number of deep subtrees; a text with more of them is not parsed."""
 
 MAX_OPEN_INDENTS = 90
 """Levels of indentation open at a time; Python itself stops at 100."""
@@ -38,9 +38,7 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
 _DEPTH_CHANGE = {**dict.fromkeys(b"([{", 1), **dict.fromkeys(b")]}", -1)}
 _BLOCK_MARKERS = re.compile(rb"^[ \t]*(?:>[ \t]*|(?:[-*+?:]|\d{1,9}[.)])[ \t]+){60}", re.MULTILINE)
 """Nested blocks opened in one line, which overflow the scanners of Markdown and YAML: "> - - - …"."""
-_INDENT = re.compile(rb"^([ \t]*)\S", re.MULTILINE)
-
-
+_INDENTED_LINE = re.compile(rb"^([ \t]*)\S[^\n]*", re.MULTILINE)
 _BRACKET = re.compile(rb"[()\[\]{}]")
 
 
@@ -48,9 +46,7 @@ def without_deep_text(code: bytes) -> bytes:
     """Blank the text inside of too many brackets, indented too often, or after too many block markers."""
     if _exceeds_open_brackets(code):
         code = _without_deep_brackets(code)
-    if _exceeds_open_indents(code):
-        code = _without_deep_indents(code)
-    return _BLOCK_MARKERS.sub(lambda match: match[0].translate(BLANK), code)
+    return _BLOCK_MARKERS.sub(lambda match: match[0].translate(BLANK), _without_deep_indents(code))
 
 
 def parse_shallow(code: bytes, tree: Tree, parse: Callable[[bytes], Tree | None]) -> tuple[bytes, Tree] | None:
@@ -101,18 +97,18 @@ def _without_deep_brackets(code: bytes) -> bytes:
 
 
 def _without_deep_indents(code: bytes) -> bytes:
+    if b" " * MAX_OPEN_INDENTS not in code and b"\t" * MAX_OPEN_INDENTS not in code:
+        return code
     shallow = bytearray(code)
     widths = [0]
-    for match in _INDENT.finditer(code):
-        width = len(match.group(1))
+    for match in _INDENTED_LINE.finditer(code):
+        width = len(match[1])
         while widths and widths[-1] > width:
             widths.pop()
         if not widths or widths[-1] < width:
             widths.append(width)
         if len(widths) > MAX_OPEN_INDENTS:
-            end = code.find(b"\n", match.start())
-            end = len(code) if end < 0 else end
-            shallow[match.start() : end] = code[match.start() : end].translate(BLANK)
+            shallow[match.start() : match.end()] = match[0].translate(BLANK)
     return bytes(shallow)
 
 
@@ -131,22 +127,6 @@ def _exceeds_open_brackets(data: bytes) -> bool:
         if level - lowest > MAX_OPEN_BRACKETS:
             return True
         lowest = min(lowest, level)
-    return False
-
-
-def _exceeds_open_indents(data: bytes) -> bool:
-    """Return whether more than `MAX_OPEN_INDENTS` levels of indentation are open at once."""
-    if b" " * MAX_OPEN_INDENTS not in data and b"\t" * MAX_OPEN_INDENTS not in data:
-        return False
-    widths = [0]
-    for match in _INDENT.finditer(data):
-        width = len(match.group(1))
-        while widths and widths[-1] > width:
-            widths.pop()
-        if not widths or widths[-1] < width:
-            widths.append(width)
-            if len(widths) > MAX_OPEN_INDENTS:
-                return True
     return False
 
 
