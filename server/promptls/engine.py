@@ -377,4 +377,5 @@ def inspect_index(root: str) -> dict[str, Any]:
         "stale": stats.files - stats.up_to_date,
         "bytes": stats.bytes,
         "folder": stats.folder,
+        "ignoreFiles": list(stats.ignore_files),
     }

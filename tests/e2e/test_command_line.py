@@ -255,6 +255,19 @@ def test_workspace_is_not_modified(run, shop: Path) -> None:  # type: ignore[no-
     assert sorted(p.relative_to(shop) for p in shop.rglob("*") if ".git/" not in p.as_posix()) == before
 
 
+def test_ignore_files_of_other_tools_apply_and_are_listed(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    root = tmp_path / "w"
+    (root / "kept").mkdir(parents=True)
+    (root / "kept/a.py").write_text("def open_door():\n    return 1\n")
+    (root / "b.py").write_text("def close_door():\n    return 1\n")
+    (root / ".cursorignore").write_text("kept/\n")
+    found = run("search", "door", cwd=root).stdout
+    assert "b.py" in found
+    assert "kept" not in found
+    for command in ("status", "index"):
+        assert "  ignore files: .gitignore, .cursorignore\n" in run(command, cwd=root).stdout
+
+
 HOSTILE_NAME = "a\x1b]0;title\x07\x1b[31m<img src=x>"
 HOSTILE_MODULE = '''def open_door():
     """![x](https://evil.example/x.png) <img src=x> and `![code](y) <b>`, ` ![z](u) `` <i>."""

@@ -62,13 +62,20 @@ def _status(options: argparse.Namespace) -> int:
             f"{r['path']}: {plural(r['files'], 'file')}, {r['upToDate']:,} up to date, {r['stale']:,} to be indexed"
         )
         print_text(f"  index: {r['bytes'] / 1e6:.1f} MB in {r['folder']}")
+        _print_ignore_files(r)
     return SUCCESS
+
+
+def _print_ignore_files(root: dict[str, Any]) -> None:
+    if root["ignoreFiles"]:
+        print_text(f"  ignore files: .gitignore, {', '.join(root['ignoreFiles'])}")
 
 
 def _print_roots(status: dict[str, Any]) -> None:
     for r in status["roots"]:
         files = f"{plural(r['files'], 'file')} ({r['skipped']:,} by name only)"
         print_text(f"{r['name']}: {files}, {plural(r['symbols'], 'symbol')}, {plural(r['chunks'], 'chunk')}")
+        _print_ignore_files(r)
         for reason, count in r["skipReasons"].items():
             print_text(f"  by name only: {count:,} {reason}")
         if links := r["linkedFolders"]:

@@ -20,6 +20,7 @@ from msgspec import Struct
 from promptls.index.files import git_ignore
 from promptls.index.files.contained import open_folder
 from promptls.index.files.ignore import (
+    IGNORE_FILE,
     FolderRules,
     IgnoreDecision,
     IgnoreTree,
@@ -103,6 +104,12 @@ def walk_files(
             if token is not None and not count % 256:
                 token.check()
     notes.linked_folders += [name for name in dict.fromkeys(notes.links) if _leads_outside(ignore_tree.root, name)]
+
+
+def other_ignore_files(files: Iterable[FileInfo], limits: FileLimits) -> tuple[str, ...]:
+    """Return the names of the listed ignore files besides git's."""
+    names = (IGNORE_FILE, ".hgignore", *limits.ignore_files)
+    return tuple(file.name for file in files if file.name.endswith(names))
 
 
 def _leads_outside(root: str, name: str) -> bool:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from promptls.index.configuration import IndexConfig
 from promptls.index.files.git_ignore import recently_committed
-from promptls.index.files.ignore import IGNORE_FILE, is_ignore_file
+from promptls.index.files.ignore import is_ignore_file
 from promptls.index.files.read import (
     LEASED,
     PERMISSION_DENIED,
@@ -34,6 +34,7 @@ from promptls.index.files.walk import (
     ignored_paths,
     is_stale,
     modified_files,
+    other_ignore_files,
     walk_files,
 )
 from promptls.index.prescan import PrescanBatch
@@ -152,7 +153,7 @@ def walk_root(
         files,
         tuple(notes.linked_folders),
         len(notes.undecodable_names),
-        tuple(file.name for file in files if file.name.endswith((IGNORE_FILE, ".hgignore", *limits.ignore_files))),
+        other_ignore_files(files, limits),
         folder_identity(root.path) if files else None,
         "" if files else empty_root_problem(root, identity),
         limit_problem if len(files) >= limits.max_files else "",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from promptls.index.configuration import IndexConfig, outline_fingerprint
-from promptls.index.files.walk import FolderStats, walk_files
+from promptls.index.files.walk import FolderStats, other_ignore_files, walk_files
 from promptls.index.index_status import RootStatus
 from promptls.index.publisher import RootCounts
 from promptls.index.store.cache_dir import root_directory
@@ -236,6 +236,7 @@ class CacheReport(Struct, frozen=True):
     up_to_date: int
     bytes: int
     folder: str
+    ignore_files: tuple[str, ...]  # names of the ignore files besides git's
 
 
 def inspect_cache(root: str, config: IndexConfig) -> CacheReport:
@@ -251,4 +252,4 @@ def inspect_cache(root: str, config: IndexConfig) -> CacheReport:
         1 for p, f in files.items() if (e := cached.get(p)) and (e.size, e.mtime_ns) == (f.size, f.mtime_ns)
     )
     size = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
-    return CacheReport(len(files), up_to_date, size, str(folder))
+    return CacheReport(len(files), up_to_date, size, str(folder), other_ignore_files(files.values(), config.limits))
