@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import lancedb
 import msgspec
 import pytest
 
@@ -17,7 +19,11 @@ from promptls.api.messages import params as protocol
 from promptls.api.open_workspace import open_workspace
 from promptls.api.requests import CUSTOM_REQUESTS
 from promptls.engine import Engine
-from promptls.model import CancelToken
+from promptls.extensions.team.client import DAMAGED
+from promptls.extensions.team.schema import CHUNK, FILE, ChunkItem
+from promptls.extensions.team.storage import TABLE, Storage, open_storage
+from promptls.extensions.team.table import publish
+from promptls.model import CancelToken, Outline, Span, Symbol, encode_outline
 from promptls.settings import Settings, TeamSettings
 from teamkit import (
     BUCKET,
@@ -192,6 +198,53 @@ def test_search_graph_and_status(engine: Engine) -> None:
     assert "## Other repositories" in graph["markdown"] and graph["team"]["hits"]
     status = request(engine, "promptls/status")["team"]
     assert (status["state"], status["repositories"], status["message"]) == ("ready", 4, "")
+
+
+def damaged_outlines() -> dict[str, bytes]:
+    def cart(**changes: Any) -> bytes:
+        fields = {"name": "Cart", "kind": "class", "qualified": "Cart", "signature": "class Cart", "doc": ""}
+        fields |= {"span": Span(0, 8), "doc_start": 0, "body_start": 1, "parent": -1, **changes}
+        return encode_outline(Outline("python", 8, (Symbol(**fields),)))
+
+    return {
+        "no outline": b"\xff\x00 words",
+        "truncated": cart()[:-9],
+        "lines that the file does not have": cart(span=Span(700, 900)),
+        "reversed lines": cart(span=Span(5, 2)),
+        "a parent that the file does not have": cart(parent=7),
+        "references that the file does not have": encode_outline(Outline("python", 8, refs=b"\1\0\0\0" * 3)),
+    }
+
+
+def damaged_copy(index: Path, folder: Path, rows: str, **values: bytes) -> Storage:
+    """Return a copy of the index with other values in rows of the file shop/cart.py."""
+    shutil.copytree(index / "index", folder / "index")
+    storage = open_storage(f"{folder}/index", {}, {}, {})
+    lancedb.connect(storage.uri).open_table(TABLE).update(
+        where=f"path = 'shop/cart.py' AND row = '{rows}'", values=values
+    )
+    publish(storage)
+    return storage
+
+
+def test_chunk_with_reversed_lines_costs_one_warning(index: Path, tmp_path: Path) -> None:
+    item = ChunkItem("acme/shop", "shop/cart.py", 5, 2, "method", "Cart.apply_voucher", "value of a voucher")
+    storage = damaged_copy(index, tmp_path, CHUNK, item=msgspec.msgpack.encode(item))
+    with engine_with(TeamSettings(index=storage.uri, deadline_ms=WAIT_MS), index / "notes") as engine:
+        built = prompt(engine)
+        assert [w for w in built["warnings"] if "damaged" in w] == [DAMAGED]
+        assert "cart.py" not in built["prompt"] and "tax.py" in built["prompt"]
+
+
+@pytest.mark.parametrize("damage", damaged_outlines())
+def test_damaged_outline_costs_one_warning(index: Path, tmp_path: Path, damage: str) -> None:
+    storage = damaged_copy(index, tmp_path, FILE, outline=damaged_outlines()[damage])
+    with engine_with(TeamSettings(index=storage.uri, deadline_ms=WAIT_MS), index / "notes") as engine:
+        for mention in ("@team:acme/shop/shop/cart.py", "@team:acme/shop#Cart"):
+            (outcome,) = prompt(engine, f"Explain {mention} please.")["mentions"]
+            assert outcome["status"] == "unresolved" and "damaged outline of shop/cart.py" in outcome["reason"]
+        assert "rebuild it" in request(engine, "promptls/status")["team"]["message"]
+        assert "RATES" in prompt(engine, "Explain @team:acme/shop/shop/tax.py please.")["prompt"]
 
 
 FAULTS = [

@@ -41,6 +41,7 @@ from promptls.model.outlines import (
     decode_symbol_names,
     drop_cached_outline,
     encode_outline,
+    is_valid_outline,
     outline_view,
 )
 from promptls.util.cancellation import Cancelled, CancelToken

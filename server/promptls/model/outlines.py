@@ -195,6 +195,27 @@ def decode_outline(encoded: bytes) -> Outline:
     return outline
 
 
+def is_valid_outline(encoded: bytes, lines: int) -> bool:
+    """Return whether bytes from another machine are the outline of a text of this many lines, or b""."""
+    if not encoded:
+        return True
+    try:
+        outline = decode_outline(encoded)
+        rows = [reference.line for reference in outline.references()]
+        rows += [line for _, _, line in outline.variables()] + [statement.line for statement in outline.imports]
+    except (msgspec.MsgspecError, ValueError, IndexError):
+        return False
+    spans = [symbol.span for symbol in outline.symbols] + [chunk.span for chunk in outline.chunks]
+    parents = [(symbol.parent, at) for at, symbol in enumerate(outline.symbols)]
+    parents += [(chunk.symbol, len(outline.symbols)) for chunk in outline.chunks]
+    return (
+        all(0 <= row < lines for row in rows)
+        and all(0 <= span.start <= span.end <= lines for span in spans)
+        and all(symbol.doc_start >= 0 and symbol.body_start <= lines for symbol in outline.symbols)
+        and all(-1 <= parent < limit for parent, limit in parents)
+    )
+
+
 def outline_view(encoded: bytes) -> OutlineView:
     """Return a lazily decoded view of an outline. Cached by its bytes; thread-safe."""
     view = _outline_views.get(encoded)

@@ -33,8 +33,8 @@ from promptls.extensions.team.reader_messages import (
 from promptls.extensions.team.schema import RepositoryState
 from promptls.extensions.team.storage import open_storage
 from promptls.extensions.team.team_config import public_address
-from promptls.index import StoreIdentity
-from promptls.model import Problem, Span
+from promptls.index import StoreIdentity, split_lines
+from promptls.model import Problem, Span, is_valid_outline
 from promptls.retrieval.query import Query
 from promptls.retrieval.team_source import (
     EmbedQuery,
@@ -58,6 +58,8 @@ MAX_TERMS = 48
 """Terms of a question that are searched; a report has many more."""
 INCOMPLETE = "Results of the team index are incomplete: a search failed or exceeded team.deadlineMs."
 """Problem of an answer with the hits of one of two searches."""
+DAMAGED = "Parts of the team index are damaged and left out; rebuild it (`promptls team build`)."
+"""Problem of an index with lines that its texts do not have."""
 MAX_LISTED_REPOSITORIES = 4
 """Repositories whose names of files and definitions are kept for completion."""
 
@@ -178,6 +180,9 @@ class TeamClient:
             return Problem(_problem_of(response))
         if not response.found or state is None:
             return Problem(f"The team index has no file {path} in {repository}.")
+        if not is_valid_outline(response.outline, len(split_lines(response.text))):
+            self._warning = DAMAGED
+            return Problem(f"The team index has a damaged outline of {path} in {repository}; rebuild the index.")
         return TeamFile(_repository(state), path, response.text, response.outline)
 
     # ---- requests
@@ -230,7 +235,9 @@ class TeamClient:
         states = {state.name: state for state in self._states()}
         merged: dict[tuple[str, str, Span, str], TeamHit] = {}
         for found in (hit for _, response in searches if isinstance(response, Hits) for hit in response.hits):
-            if (state := states.get(found.repository)) is not None:
+            if not 0 <= found.span.start < found.span.end:
+                self._warning = DAMAGED
+            elif (state := states.get(found.repository)) is not None:
                 key = found.repository, found.path, found.span, found.symbol
                 fields = (found.path, found.span, found.kind, found.symbol, found.text, found.similarity, found.keyword)
                 merged[key] = TeamHit(_repository(state), *fields, is_named=found.repository in named)

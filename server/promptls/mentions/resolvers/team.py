@@ -131,13 +131,12 @@ def _symbol(
     if len(files) > MAX_FILES:
         mentions = [format_argument_mention("team", f"{repository.name}/{p}#{name}") for p in files]
         return ambiguous(mention, f"More than {MAX_FILES} files of {repository.name} define {name}.", mentions)
-    items: list[Item] = []
-    for path in files:
-        file = team.read(repository.name, path)
-        if isinstance(file, Problem):
-            return unresolved(mention, file.message)
-        items += _definitions(file, name, context)
-    return included(mention, items, f"{repository.label}, {repository.age()}.")
+    read = [team.read(repository.name, path) for path in files]
+    problem = next((file.message for file in read if isinstance(file, Problem)), "")
+    items = [item for file in read if not isinstance(file, Problem) for item in _definitions(file, name, context)]
+    if not items:
+        return unresolved(mention, problem or f"{repository.label} does not define {name} in the team index.")
+    return included(mention, items, f"{repository.label}, {repository.age()}. {problem}".strip())
 
 
 def _files_defining(names: Mapping[str, tuple[str, ...]], name: str, paths: Sequence[str] | None) -> Sequence[str]:
