@@ -161,6 +161,8 @@ class _ExplanationText:
         """Return place, kind and name, and other definitions of the name."""
         node = self._node
         lines = [f"{self._place(node)} {node.type} {one_line(node.qualified or node.name)}".rstrip()]
+        if self._explanation.parts:
+            lines.append(f"Other parts: {', '.join(map(self._place, self._explanation.parts))}.")
         if self._explanation.others:
             others = ", ".join(
                 f"{one_line(other.label)}#{one_line(other.qualified)}" for other in self._explanation.others
@@ -182,7 +184,7 @@ class _ExplanationText:
             if shown and shown.stop < min(end, len(lines)):
                 rest = f"{one_line(node.label)}:{shown.stop + 1}-{end}"
                 parts.append(f"… {plural(min(end, len(lines)) - shown.stop, 'more line')}: read_code {rest}")
-        if children and (node.type == "file" or len(node.span) > MAX_DEFINITION_LINES):
+        if children and (node.type == "file" or len(node.span) > MAX_DEFINITION_LINES or self._explanation.parts):
             parts.append("Contains:")
             parts += [
                 f"  {child.span.label} {child.type} {one_line(child.qualified)}" for child in children[: MAX_LISTED * 4]

@@ -5,13 +5,15 @@ Tests named after a file are found without resolvable calls, for example tests t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from promptls.graph.graph import INDEX_STEMS, GraphView
+from promptls.graph.resolution.name_lookup import equivalent_definitions
 from promptls.graph.traversal import callables_in
 from promptls.index import OutlineRef, Snapshot
 from promptls.knowledge.project.file_kind import is_test_path
-from promptls.model import Item, Origin
+from promptls.languages.kinds import TYPE_KINDS
+from promptls.model import Item, Origin, Symbol
 
 
 def definition_item(
@@ -49,6 +51,28 @@ def tests_of(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
     """Return the tests that call a definition, or a definition in a type or file; each once."""
     edges = (edge for inner in callables_in(view, ref) for edge in view.outgoing(inner) if edge.type == "tested_by")
     return list(dict.fromkeys(edge.target for edge in edges))
+
+
+def parts_of(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
+    """Return a definition and its other parts: partial types, variants for other platforms, extensions, `impl` blocks.
+
+    Blocks that implement a trait for a type are not parts of it.
+    """
+    symbol = view.symbol(ref)
+    if symbol is None:
+        return [ref]
+    variants = sorted(equivalent_definitions(view.snapshot, ref) - {ref})
+    return list(dict.fromkeys((ref, *variants, *_extensions(view, ref, symbol))))
+
+
+def _extensions(view: GraphView, ref: OutlineRef, symbol: Symbol) -> Iterator[OutlineRef]:
+    """Yield the blocks that add members to a type."""
+    for edge in view.incoming(ref) if symbol.kind in TYPE_KINDS else ():
+        block = view.symbol(edge.source)
+        if block is None or block.kind != "impl" or " for " in block.signature:
+            continue
+        if block.qualified.rpartition(".")[2] == symbol.name:
+            yield edge.source
 
 
 def node_of_item(view: GraphView, item: Item) -> OutlineRef | None:

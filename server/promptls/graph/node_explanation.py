@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from promptls.graph import graph_markdown
+from promptls.graph.definition_items import parts_of
 from promptls.graph.graph import GraphView
 from promptls.graph.nodes import Edge, Node
 from promptls.graph.traversal import TargetMatches, resolve_position, resolve_target
@@ -49,6 +50,7 @@ class Explanation(Struct, frozen=True):
     imports: tuple[RelatedNode, ...] = ()
     importers: tuple[RelatedNode, ...] = ()
     documents: tuple[RelatedNode, ...] = ()  # prose that mentions the node
+    parts: tuple[Node, ...] = ()  # the other parts of the definition; members and relations are those of all parts
     others: tuple[Node, ...] = ()  # other matches of the target
     problem: str = ""
     suggestions: tuple[str, ...] = ()
@@ -68,10 +70,10 @@ def _build_explanation(view: GraphView, matches: TargetMatches) -> Explanation:
     node = view.node(matches.refs[0]) if matches.refs else None
     if node is None:
         return Explanation(problem=matches.problem, suggestions=matches.suggestions)
-    ref, symbol = node.ref, view.symbol(node.ref)
-    file_symbols = view.file_symbols(node.path)
-    outgoing, incoming = view.outgoing(ref), view.incoming(ref)
-    file = (node.path, -1)
+    symbol, file = view.symbol(node.ref), (node.path, -1)
+    parts = parts_of(view, node.ref)
+    outgoing = [edge for part in parts for edge in view.outgoing(part) if edge.target not in parts]
+    incoming = [edge for part in parts for edge in view.incoming(part) if edge.source not in parts]
     return Explanation(
         node=node,
         signature=symbol.signature if symbol else "",
@@ -79,9 +81,7 @@ def _build_explanation(view: GraphView, matches: TargetMatches) -> Explanation:
         exported=symbol.exported if symbol else False,
         cyclomatic=symbol.complexity if symbol else 0,
         parent=view.node((node.path, symbol.parent)) if symbol else None,
-        children=_nodes(
-            view, [(node.path, i) for i in (file_symbols.children.get(ref[1], ()) if file_symbols else ())]
-        ),
+        children=_nodes(view, [member for part in parts for member in _members(view, part)]),
         callers=_related(view, incoming, ("calls",), source=True, tests=False),
         callees=_related(view, outgoing, ("calls",)),
         supertypes=_related(view, outgoing, ("inherits", "implements")),
@@ -91,8 +91,14 @@ def _build_explanation(view: GraphView, matches: TargetMatches) -> Explanation:
         imports=_related(view, outgoing if symbol is None else (), ("imports",)),
         importers=_related(view, view.incoming(file) if symbol is None else (), ("imports",), source=True),
         documents=_related(view, incoming, ("documents",), source=True),
-        others=_nodes(view, matches.refs[1:6]),
+        parts=_nodes(view, parts[1:]),
+        others=_nodes(view, [ref for ref in matches.refs if ref not in parts][:5]),
     )
+
+
+def _members(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
+    file_symbols = view.file_symbols(ref[0])
+    return [(ref[0], i) for i in (file_symbols.children.get(ref[1], ()) if file_symbols is not None else ())]
 
 
 def _nodes(view: GraphView, refs: Iterable[OutlineRef]) -> tuple[Node, ...]:
@@ -103,13 +109,13 @@ def _related(
     view: GraphView, edges: Iterable[Edge], types: tuple[str, ...], source: bool = False, tests: bool = True
 ) -> tuple[RelatedNode, ...]:
     """Return the other ends of edges of some types, most certain first, optionally without tests."""
-    related_nodes = []
-    for edge in edges:
+    related: dict[tuple[OutlineRef, int], RelatedNode] = {}  # by node and line: parts have edges from the same place
+    for edge in sorted(edges, key=lambda edge: -edge.weight):
         other = edge.source if source else edge.target
         node = view.node(other) if edge.type in types else None
         if node is not None and (tests or not view.is_test(other)):
-            related_nodes.append(RelatedNode(node, edge))
-    return tuple(sorted(related_nodes, key=lambda related_node: -related_node.edge.weight))
+            related.setdefault((other, edge.line), RelatedNode(node, edge))
+    return tuple(related.values())
 
 
 def render_explanation(view: GraphView, explanation: Explanation) -> str:
@@ -153,6 +159,8 @@ def render_explanation(view: GraphView, explanation: Explanation) -> str:
         ("Described in", explanation.documents),
     ):
         lines += _render_related(title, related)
+    if explanation.parts:
+        lines += ["", f"Other parts: {', '.join(map(graph_markdown.node_location, explanation.parts))}."]
     if explanation.others:
         lines += ["", f"Others of that name: {', '.join(code_span(other.id) for other in explanation.others)}."]
     return "\n".join(map(graph_markdown.as_text, lines))

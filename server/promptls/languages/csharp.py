@@ -32,6 +32,7 @@ CSHARP = Language(
     annotations="in_head",
     types=TypeSyntax(parse_type_first, return_before_name),
     methods_in_other_files="anywhere",
+    part_modifiers=frozenset({"partial"}),
     extension_methods="this_parameter",
     external_receivers=frozenset(
         "bool byte char decimal double float int long object sbyte short string uint ulong ushort".split()

@@ -64,6 +64,7 @@ KOTLIN = Language(
     ignored_references=_BUILT_IN,
     types=TypeSyntax(parse_name_first, return_after_colon),
     methods_in_other_files="anywhere",
+    part_modifiers=frozenset({"expect", "actual"}),
     extension_methods="receiver",
     imports=Imports(_parse_import, _CLASSES, local_name=last_part),
     family="jvm",

@@ -270,6 +270,8 @@ class Language(Struct, frozen=True, kw_only=True):
     mixins: Mixins = Mixins()
     methods_in_other_files: Literal["", "folder", "anywhere"] = ""
     """Where a method may be defined apart from the file of its type."""
+    part_modifiers: frozenset[str] = frozenset()
+    """Modifiers of definitions that have several parts, which are one definition: "partial"."""
     extension_methods: ExtensionMethods = ""
     """Declaration of a method for a type that is defined elsewhere."""
 

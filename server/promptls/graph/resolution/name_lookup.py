@@ -156,12 +156,16 @@ def equivalent_definitions(snapshot: Snapshot, ref: OutlineRef) -> frozenset[Out
     """Return a definition and its variants, of which a build or a call uses one.
 
     Variants for other platforms have the same package and name: Go has them in files of one folder (`dir_unix.go`),
-    Kotlin in source trees of one module (`expect`, `actual`).  The methods of a Julia function are variants too, chosen
-    by the types of the arguments.
+    Kotlin in source trees of one module.  The methods of a Julia function are variants too, chosen by the types of the
+    arguments.  The parts of a definition (`partial` in C#, `expect` and `actual` in Kotlin) are wherever they say so.
     """
     symbol, entry = snapshot.symbol(ref), snapshot.files[ref[0]]
     language = entry.outline.language if entry.outline is not None else ""
     scope = language_named(language).implicit_scope
+    if symbol is not None and _is_part(snapshot, ref, language):
+        named = snapshot.names.get(symbol.name.lower(), ())
+        same = [other for other in named if getattr(snapshot.symbol(other), "qualified", "") == symbol.qualified]
+        return frozenset(other for other in same[:MAX_CANDIDATES] if _is_part(snapshot, other, language)) | {ref}
     if symbol is None or not symbol.name or (scope not in ("folder", "package") and not isinstance(scope, Manifest)):
         return frozenset((ref,))
     folder, package = ref[0].rpartition("/")[0], package_of(entry.name) if scope == "package" else ""
@@ -179,6 +183,17 @@ def equivalent_definitions(snapshot: Snapshot, ref: OutlineRef) -> frozenset[Out
         if variant is not None and variant.qualified == symbol.qualified:
             out.add(other)
     return frozenset(out)
+
+
+def _is_part(snapshot: Snapshot, ref: OutlineRef, language: str) -> bool:
+    """Return whether a definition of this language, or a type around it, says that it is one part of several."""
+    modifiers, outline, at = language_named(language).part_modifiers, snapshot.outline(ref[0]), ref[1]
+    while modifiers and outline is not None and outline.language == language and at >= 0:
+        symbol = outline.symbols[at]
+        if not modifiers.isdisjoint(symbol.signature.partition(symbol.name)[0].split()):
+            return True
+        at = symbol.parent
+    return False
 
 
 def workspace_definitions(

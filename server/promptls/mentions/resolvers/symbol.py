@@ -1,7 +1,8 @@
 r"""Resolver of symbols: "@#Name", "@#Class.method", "@src/a.py#Name", "@root:#Name".
 
 Definitions come from the outlines of the snapshot, their lines from the current text.  Exact case is preferred.
-Definitions in several places are ambiguous, except overloads, which are resolved together.
+Definitions in several places are ambiguous, except overloads and the parts of one definition, which are resolved
+together.
 
 Outlines qualify names with dots and without type arguments.  `spellings` converts what languages write instead:
 `Stack<T>::push`, `(*Server).Serve`, `$this->total`, `App\Models\User`, `save!/1`.
@@ -15,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from promptls.graph.definition_items import parts_of
 from promptls.graph.resolution.file_tables import SELF_NAMES, SUPER_NAMES
 from promptls.index import OutlineRef, Snapshot
 from promptls.knowledge.project.file_kind import is_test_path
@@ -43,6 +45,10 @@ from promptls.util.text.unicode_forms import nfc
 _SEPARATOR = re.compile(r"::|\.|#")
 
 
+MAX_PARTS = 8
+"""Parts of a definition up to which its name means all of them."""
+
+
 class Definition(Struct, frozen=True):
     """A symbol and its file."""
 
@@ -55,7 +61,8 @@ def resolve(mention: Mention, context: ResolveContext) -> MentionOutcome:
     definitions, spelling = matching_definitions(mention, context)
     if isinstance(definitions, MentionOutcome):
         return definitions
-    if len({(d.path, d.symbol.qualified) for d in definitions}) > 1:
+    parts = _parts(definitions, context) if not mention.scope else []
+    if not parts and len({(d.path, d.symbol.qualified) for d in definitions}) > 1:
         complete = _completely_qualified(definitions, spelling)
         outcome = _ambiguous_outcome(mention, context, [d for d in definitions if d not in complete])
         if not complete:
@@ -64,7 +71,18 @@ def resolve(mention: Mention, context: ResolveContext) -> MentionOutcome:
         others = outcome.candidates
         note = f"{plural(len(others), 'other definition')} end with this name. {chosen.reason}".strip()
         return replace(chosen, candidates=others, reason=note)
-    return _overloads_outcome(mention, context, definitions, spelling)
+    return _overloads_outcome(mention, context, parts or definitions, spelling)
+
+
+def _parts(definitions: Sequence[Definition], context: ResolveContext) -> list[Definition]:
+    """Return all parts of the one definition that these are parts of, [] if they are several definitions."""
+    snapshot, names = context.snapshot, {(d.path, d.symbol.qualified) for d in definitions}
+    own = definitions[0].symbol.name.lower()
+    refs = [r for r in snapshot.names.get(own, ()) if (r[0], getattr(snapshot.symbol(r), "qualified", "")) in names]
+    parts = parts_of(context.graph, refs[0]) if refs else []
+    if len(parts) > MAX_PARTS or not set(refs) <= set(parts):
+        return []
+    return [Definition(ref[0], symbol) for ref in parts if (symbol := snapshot.symbol(ref)) is not None]
 
 
 def _completely_qualified(definitions: Sequence[Definition], spelling: Spelling) -> list[Definition]:
@@ -107,7 +125,7 @@ def definitions_in(context: ResolveContext, path: str) -> list[Definition]:
     view = context.sources.read(path, explicit=True)
     if isinstance(view, Problem) or view.entry.outline is None:
         return []
-    return [Definition(path, symbol) for symbol in view.entry.outline.symbols if symbol.name]
+    return [Definition(path, symbol) for symbol in view.entry.outline.symbols]
 
 
 def split_name(target: str) -> list[str]:
@@ -217,7 +235,7 @@ def _definitions(
     snapshot = context.snapshot
     names = candidate_names(spelling.name)
     if scope is not None and len(scope) == 1:
-        yield from (d for d in definitions_in(context, scope[0]) if d.symbol.name.lower() in names)
+        yield from (d for d in definitions_in(context, scope[0]) if d.symbol.name and d.symbol.name.lower() in names)
         return
     roots = find_roots(snapshot, mention.root)
     allowed = set(scope) if scope is not None else None
@@ -259,24 +277,36 @@ def _ends_with(qualified: str, target: str, parts: list[str]) -> bool:
 def _overloads_outcome(
     mention: Mention, context: ResolveContext, definitions: Sequence[Definition], spelling: Spelling
 ) -> MentionOutcome:
-    """Return the outcome for definitions with one qualified name in one file."""
-    path, qualified = definitions[0].path, definitions[0].symbol.qualified
-    denied = access_denied_reason(context, path)
-    if denied:
-        return refused(mention, denied)
-    current = [d.symbol for d in definitions_in(context, path) if d.symbol.qualified == qualified]
-    label = context.snapshot.label(path)
+    """Return the outcome for overloads in one file, or for the parts of one definition."""
+    qualified, paths = definitions[0].symbol.qualified, list(dict.fromkeys(d.path for d in definitions))
+    denied = {path: reason for path in paths if (reason := access_denied_reason(context, path))}
+    if len(denied) == len(paths):
+        return refused(mention, denied[paths[0]])
+    blocks = {(d.path, d.symbol.signature) for d in definitions if not d.symbol.name}
+    current = [
+        d
+        for path in paths
+        for d in definitions_in(context, path)
+        if path not in denied and d.symbol.qualified == qualified
+        if d.symbol.name or (path, d.symbol.signature) in blocks
+    ]
+    label = context.snapshot.label(paths[0])
     if not current:
-        view = context.sources.read(path, explicit=True)
+        view = context.sources.read(paths[0], explicit=True)
         cause = view.message if isinstance(view, Problem) else "it was deleted"
         return MentionOutcome(mention, "omitted", reason=f"Cannot read {qualified} in {label}: {cause}.")
-    reason = f"{len(current)} definitions of {qualified} in {label}." if len(current) > 1 else ""
+    if len(paths) > 1:
+        reason = f"{len(current)} parts of {qualified} in {plural(len(paths), 'file')}."
+    else:
+        reason = f"{len(current)} definitions of {qualified} in {label}." if len(current) > 1 else ""
     parts = split_name(spelling.name)
     if spelling.without_receiver:
         reason = f"{mention.text} was resolved to {qualified}. {reason}".strip()
     elif not qualified.endswith(parts[-1] if parts else ""):
         reason = f"{mention.text} was resolved to {qualified} ignoring case. {reason}".strip()
-    return included(mention, [Item(path, s.span, s.kind, Origin.MENTION, 1.0, s.qualified) for s in current], reason)
+    return included(
+        mention, [Item(d.path, d.symbol.span, d.symbol.kind, Origin.MENTION, 1.0, qualified) for d in current], reason
+    )
 
 
 def _ambiguous_outcome(mention: Mention, context: ResolveContext, definitions: Sequence[Definition]) -> MentionOutcome:
