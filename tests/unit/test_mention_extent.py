@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from graphkit import context_for
 from promptls.mentions.completion.complete import complete
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.extent import MAX_TOKENS, find_mentions
@@ -88,7 +89,7 @@ impl<T> Drop for Stack<T> {
 
 @pytest.fixture(scope="module")
 def context(tmp_path_factory: pytest.TempPathFactory) -> ResolveContext:
-    return context_of(snapshot_of(SHOP, tmp_path_factory.mktemp("shop")))
+    return context_for(SHOP, tmp_path_factory.mktemp("shop"))
 
 
 def shown(message: str, context: ResolveContext) -> list[str]:

@@ -62,12 +62,15 @@ def parts_of(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
     if symbol is None:
         return [ref]
     variants = sorted(equivalent_definitions(view.snapshot, ref) - {ref})
-    return list(dict.fromkeys((ref, *variants, *_extensions(view, ref, symbol))))
+    return list(dict.fromkeys((ref, *variants, *_blocks(view, ref, symbol))))
 
 
-def _extensions(view: GraphView, ref: OutlineRef, symbol: Symbol) -> Iterator[OutlineRef]:
+def _blocks(view: GraphView, ref: OutlineRef, symbol: Symbol) -> Iterator[OutlineRef]:
     """Yield the blocks that add members to a type."""
-    for edge in view.incoming(ref) if symbol.kind in TYPE_KINDS else ():
+    file_symbols = view.file_symbols(ref[0])
+    if symbol.kind not in TYPE_KINDS or file_symbols is None or not file_symbols.language.part_block:
+        return
+    for edge in view.incoming(ref):
         block = view.symbol(edge.source)
         if block is None or block.kind != "impl" or " for " in block.signature:
             continue

@@ -272,6 +272,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """Where a method may be defined apart from the file of its type."""
     part_modifiers: frozenset[str] = frozenset()
     """Modifiers of definitions that have several parts, which are one definition: "partial"."""
+    part_block: str = ""
+    """Keyword of a block without a name of its own that adds members to a type."""
     extension_methods: ExtensionMethods = ""
     """Declaration of a method for a type that is defined elsewhere."""
 

@@ -102,6 +102,7 @@ RUST = Language(
         ),
     ),
     methods_in_other_files="anywhere",
+    part_block="impl",
     imports=Imports(_parse_import, "rust", local_name=lambda module: module.rpartition("::")[2]),
     capitalized_types=True,
 )

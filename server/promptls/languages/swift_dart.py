@@ -48,6 +48,7 @@ SWIFT = Language(
     ),
     types=TypeSyntax(parse_name_first, return_after_arrow),
     methods_in_other_files="anywhere",
+    part_block="extension",
     extension_methods="extension",
     imports=Imports(_parse_swift),
     implicit_scope="module",

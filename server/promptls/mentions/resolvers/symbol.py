@@ -20,7 +20,8 @@ from promptls.graph.definition_items import parts_of
 from promptls.graph.resolution.file_tables import SELF_NAMES, SUPER_NAMES
 from promptls.index import OutlineRef, Snapshot
 from promptls.knowledge.project.file_kind import is_test_path
-from promptls.languages import LANGUAGES, implementation_paths
+from promptls.languages import LANGUAGES, implementation_paths, language_named
+from promptls.languages.kinds import TYPE_KINDS
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.outcomes import MAX_CANDIDATES, ambiguous, included, refused, unresolved
 from promptls.mentions.path_lookup import (
@@ -77,6 +78,9 @@ def resolve(mention: Mention, context: ResolveContext) -> MentionOutcome:
 def _parts(definitions: Sequence[Definition], context: ResolveContext) -> list[Definition]:
     """Return all parts of the one definition that these are parts of, [] if they are several definitions."""
     snapshot, names = context.snapshot, {(d.path, d.symbol.qualified) for d in definitions}
+    language = language_named(getattr(snapshot.outline(definitions[0].path), "language", ""))
+    if not (language.part_modifiers or (language.part_block and definitions[0].symbol.kind in TYPE_KINDS)):
+        return []
     own = definitions[0].symbol.name.lower()
     refs = [r for r in snapshot.names.get(own, ()) if (r[0], getattr(snapshot.symbol(r), "qualified", "")) in names]
     parts = parts_of(context.graph, refs[0]) if refs else []
