@@ -70,13 +70,23 @@ _NEXT_LINE = re.compile(  # of Kubernetes, Terraform and CloudFormation
 )
 _SEPARATOR = r"""(?:[\\"'`\]]{0,3}[ \t]{0,16}(?:[:=<>(){|?,]|[NE]?["']|\r?\n))"""
 """The start of what the patterns above match, in the syntax of RE2."""
+_LIST_START = re.compile(
+    r"""["'`]?\]?(?::[ \t]?[\w.<>\[\], ]{1,40}?[ \t]?(?==))?[ \t]{0,16}(?:=>|:=|=|:)[ \t]{0,16}"""
+    r"""(?:(?:new[ ])?(?:\[\d{0,3}\])?[\w.<>]{0,40}!?[\[{]|(?P<yaml>(?=\r?\n[ \t]{0,24}-[ \t]))"""
+    r"""|(?:list|tuple|set|frozenset|(?:List|Set)\.of|Arrays\.asList|(?:list|set|array)Of|array)?\()"""
+)
+_LIST_ITEM = re.compile(
+    r"""[\s,]{0,80}(?:-[ \t]+)?[bruBRU@]{0,2}(?:"(?P<double>[^"\\\n]{0,400})"|'(?P<single>[^'\\\n]{0,400})'"""
+    r"""|(?P<bare>[^\s"'`,\[\](){}<>:;]{1,400})(?=[ \t]*(?:[,\]\r\n]|$)))"""
+)
+_MAX_LIST_ITEMS = 40
 _INLINE_OBJECT = re.compile(
     r"""["']?[ \t]*[:=][ \t]*\{[ \t]*["']?value["']?[ \t]*[:=][ \t]*["']([^\s"'⟦⟧]{6,400})(?=["'])"""
 )
 _REFERENCE = re.compile(
-    r"://|^\d{4}-\d\d-\d\d|^[.~]|^/(?!(?:[A-Za-z0-9+/]{39}|[A-Za-z0-9+/]{20,}={1,2})$)|\.\."
+    r"://|^\d{4}-\d\d-\d\d|^[.~]|^/(?!(?:[A-Za-z0-9+/]{39}(?:[A-Za-z0-9+/]{4})?|[A-Za-z0-9+/]{20,}={1,2})$)|\.\."
     r"|^[A-Za-z_][\w.:]*\((?:.*\))?$|^\w*[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+$|\\[wdsbWDSB]|\[\^|\{\d"
-    r"|\w=\w+,\w+=|\]\]>|\\u[0-9a-fA-F]{4}|^:|^[\w-]+(?:\.[\w-]+)+/|^[\w-]+(?:/[\w.-]+){2,}$|\$2[aby]\$|^(?:vault|npm|secret|ssm|env|file|arn|aws|gcp|op|sm|kms|enc|ref|data|image|sha\d+|md5|urn|https?|projects)[:/]|^ENC\[|^\$ANSIBLE"
+    r"|\w=\w+,\w+=|\]\]>|\\u[0-9a-fA-F]{4}|^:|^[\w-]+(?:\.[\w-]+)+/|^(?![A-Za-z0-9+/]{40,}={0,2}$)[\w-]+(?:/[\w.-]+){2,}$|\$2[aby]\$|^(?:vault|npm|secret|ssm|env|file|arn|aws|gcp|op|sm|kms|enc|ref|data|image|sha\d+|md5|urn|https?|projects)[:/]|^ENC\[|^\$ANSIBLE"
     r"|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|[$#]\{|\$\(|\{\{|%[({]|^@|<%|^!\w|^-{2}|\)\)|=>|->|\(\)"
 )
 """A URL, a date, a path, a call, an attribute, a constant, a template, or the address of a secret store.
@@ -89,6 +99,8 @@ _PROSE = re.compile(r"[ \t]+(?:[^\W\d_]{2,}(?![\w.-]*[=:])|=[ \t])")
 """Another word after a value: the value is the first word of a sentence, or a type."""
 _LOGIN_VALUE = re.compile(r"[A-Za-z][\w.+@-]{0,60}[:/]([^\s:/]{8,128})$")
 """A user name and a password in one value."""
+_APP_PASSWORD = re.compile(r"[a-z]{4}(?: [a-z]{4}){3}")
+"""A password of Google for one program, as it is displayed."""
 _UPPER_NAME = re.compile(r"[A-Z][A-Z0-9_]*$")
 
 
@@ -117,6 +129,11 @@ def _candidates(in_code: bool) -> re2._Regexp:
 
 
 def _values_of_name(text: str, at: int, end: int, place: Place) -> Iterator[Secret]:
+    if opening := _LIST_START.match(text, end):
+        with_bare = place.in_settings and (opening["yaml"] is not None or text[opening.end() - 2] == " ")
+        yield from _values_of_list(
+            text, opening.end(), with_bare, text[_start_of_name(text, at) : end].strip("-."), place
+        )
     match = _ASSIGNED.match(text, end)
     if (match is None or (match["bare"] or "").startswith(("{", "(", "["))) and text[end] in _BEFORE_LINE_END:
         match = _INLINE_OBJECT.match(text, end) or _NEXT_LINE.match(text, end) or match
@@ -131,6 +148,21 @@ def _values_of_name(text: str, at: int, end: int, place: Place) -> Iterator[Secr
         found = _secret_value(text, start, default, kind, place)
     if found:
         yield (*found, "value")
+
+
+def _values_of_list(text: str, at: int, with_bare: bool, name: str, place: Place) -> Iterator[Secret]:
+    """Yield the secrets among the items of a list that is named after secrets; a password must be a strong one.
+
+    `with_bare`: whether items without quotes are values.
+    """
+    kind = name_kind(name)
+    for _ in range(_MAX_LIST_ITEMS if kind not in (NameKind.REFERENCE, NameKind.OTHER) else 0):
+        item = _LIST_ITEM.match(text, at)
+        if item is None or (item.lastgroup == "bare" and not with_bare):
+            return
+        value, at = item[item.lastgroup or 0], item.end()
+        if (is_long_random(value) or is_strong_password(value)) and is_secret_literal(value, name, place):
+            yield (*item.span(item.lastgroup or 0), "value")
 
 
 def _secret_value(text: str, start: int, match: re.Match[str], kind: NameKind, place: Place) -> tuple[int, int] | None:
@@ -188,7 +220,7 @@ def is_secret_literal(value: str, name: str, place: Place) -> bool:
 def _is_secret(value: str, kind: NameKind, place: Place, is_literal: bool, bare: bool) -> bool:
     """Return whether a value is a secret for a name of a kind."""
     if " " in value:
-        return False
+        return kind is NameKind.PASSWORD and _APP_PASSWORD.fullmatch(value) is not None
     if is_uuid(value):
         return kind in (NameKind.ISSUED, NameKind.SECRET) and is_literal and not place.in_tests
     if is_long_random(value):

@@ -210,7 +210,8 @@ def is_basic_login(value: str) -> bool:
         and len(user) > 1
         and len(password) > 3
         and (user + password).isprintable()
-        and not (is_known_password(user + password) or user == password)
+        and user != password
+        and (is_random(password) or not is_known_password(user + password))
     )
 
 
