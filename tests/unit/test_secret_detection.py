@@ -348,6 +348,20 @@ notes.md|The pre-shared key is "§".|RCS
 notes.md|The old pw was "§", sorry.|RCS
 notes.md|The API key for the sandbox is §.|K
 notes.md|Use user `app` / password `§`.|RCS
+notes.md|The database password is `§` (read only).|RCSD
+notes.md|I log in with user worker and password § and get 403.|RS
+notes.md|try the new one, pwd: § and tell me|RS
+notes.md|Dashboard: login admin / §|RS
+config.yml|    password: §|D
+app.yml|jwt:\\n  issuer: shop\\n  key: §|KS
+appsettings.json|"Jwt": { "Issuer": "shop", "Key": "§" }|KS
+main.go|var jwtKey = []byte("§")|KS
+main.rs|static ENCRYPTION_KEY: [u8; 32] = *b"§";|K
+hook.py|secret = os.environ.get("HOOK_SECRET") or "§"|K
+app.log|request headers: {Authorization=[Basic §], Accept=[*/*]}|L
+app.log|Set-Cookie: theme=dark; sid=§; Path=/|KE
+auth.rb|config.pepper = "§"|H
+release.sh|GPG_PASSPHRASE="§"|N
 keys.py|API_KEYS = ["one", "§"]|KS
 keys.py|API_KEYS: list[str] = ["§", "one"]|K
 keys.py|DB_PASSWORDS = ("one", "§")|KS
@@ -382,6 +396,8 @@ VALUES = {"R": RANDOM, "C": CHOSEN, "S": STRONG, "P": PHRASE, "K": KEY, "W": f"b
 }
 VALUES |= {
     "B": generated("{a20}/{a20}/{a22}"),
+    "D": "Violet.glacier482",
+    "N": "lantern tundra 92 glacier",
     "G": "bcdf ghjk lmnp qrst",
     "I": "e0260001-dbe1-4115-862c-7c573f5b0639",
     "L": base64.b64encode(f"x-access-token:{RANDOM}".encode()).decode(),
@@ -546,6 +562,12 @@ LS32_PAT = "(?:{hex}:{hex}|{ipv4})".format(hex=HEX_PAT2, ipv4=IPV4_PAT)
 "pattern": "^arn:aws:secretsmanager:[a-z0-9-]+:secret:[a-zA-Z0-9/_+=.@-]+$"
 "DkimTokens": ["{l40}", "{l40}"]
 tokens = ["if2", "else_branch2", "identifier"]
+checksum/secret: "{h64}"
+password_message = "use at least 8 letters and 2 digits"
+PASSWORD_HINT = "the word 2 of the list"
+the password field and password validation2 are optional
+password: string2 or null
+"auth": { "type": "basic", "key": "name-of-it2" }
 password_hints = ["at least 8 characters", "one digit2"]
 | option | token |\n| --- | --- |\n| a1 | name-of-it |
 if ("Bearer-Token1".equals(tokenType2)) {

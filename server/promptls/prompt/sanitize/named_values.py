@@ -22,6 +22,7 @@ from promptls.prompt.sanitize.values import (
     is_long_random,
     is_password,
     is_phrase,
+    is_spaced_password,
     is_strong_password,
     is_uuid,
     starts_like_placeholder,
@@ -48,7 +49,7 @@ _BARE_VALUE = r"""(?P<bare>[^\s"'`⟦⟧]{6,400})"""
 _ASSIGNED = re.compile(
     r"""(?P<end>\\?["'`]?\]?)[ \t]{0,16}"""
     r"""(?:"""
-    r"""(?::[ \t]?&?(?:'static[ \t])?[A-Za-z][\w.<>\[\]?]{0,24}[ \t]{0,4}(?==))?"""  # a type annotation
+    r"""(?::[ \t]?&?(?:'static[ \t])?\[?[A-Za-z][\w.<>\[\]?; ]{0,24}[ \t]{0,4}(?==))?"""  # a type annotation
     r"""(?:\{[^{}\n]{0,24}\}[ \t]{0,4}(?==))?"""  # accessors of a property
     r"""(?P<operator>=>|:=|:-|\|\|=?|\?\?=?|\?:|={1,3}|:|<-)"""
     r"""|(?P<call>[({][ \t]*(?=["']))"""  # of a method or a macro
@@ -56,7 +57,7 @@ _ASSIGNED = re.compile(
     r"""|(?<=["'])[ \t]?(?P<attribute>(?:value|content|default)[ \t]?=|[^<>\n]{0,40}>)"""  # of an XML element
     r"""|(?P<element>>)"""
     r"""|(?P<macro>(?<=[ \t])(?=[NE]?["']))"""  # an argument of a macro, or SQL
-    r""")[ \t]{0,32}(?:[bruBRUfN@&]{0,2}(?=["'`]))?(?P<wrap>[\w.:]{1,40}\([ \t]?(?=["']))?"""
+    r""")[ \t]{0,32}(?:[bruBRUfN@&*]{0,2}(?=["'`]))?(?P<wrap>(?:\[\d{0,3}\])?[\w.:]{1,40}\([ \t]?(?=["']))?"""
     rf"""(?:{_QUOTED_VALUE}|{_BARE_VALUE})""",
 )
 _DEFAULT_AFTER = re.compile(  # of a lookup by name: os.getenv("KEY", "…"), process.env.KEY || "…"
@@ -85,7 +86,7 @@ _INLINE_OBJECT = re.compile(
 )
 _REFERENCE = re.compile(
     r"://|^\d{4}-\d\d-\d\d|^[.~]|^/(?!(?:[A-Za-z0-9+/]{39}(?:[A-Za-z0-9+/]{4})?|[A-Za-z0-9+/]{20,}={1,2})$)|\.\."
-    r"|^[A-Za-z_][\w.:]*\((?:.*\))?$|^\w*[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+$|\\[wdsbWDSB]|\[\^|\{\d"
+    r"|^[A-Za-z_][\w.:]*\((?:.*\))?$|^(?![A-Z][a-z]+\.[a-z]+\d{2,}[!?]?$)\w*[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+$|\\[wdsbWDSB]|\[\^|\{\d"
     r"|\w=\w+,\w+=|\]\]>|\\u[0-9a-fA-F]{4}|^:|^[\w-]+(?:\.[\w-]+)+/|^(?![A-Za-z0-9+/]{40,}={0,2}$)[\w-]+(?:/[\w.-]+){2,}$|\$2[aby]\$|^(?:vault|npm|secret|ssm|env|file|arn|aws|gcp|op|sm|kms|enc|ref|data|image|sha\d+|md5|urn|https?|projects)[:/]|^ENC\[|^\$ANSIBLE"
     r"|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|[$#]\{|\$\(|\{\{|%[({]|^@|<%|^!\w|^-{2}|\)\)|=>|->|\(\)"
 )
@@ -99,8 +100,6 @@ _PROSE = re.compile(r"[ \t]+(?:[^\W\d_]{2,}(?![\w.-]*[=:])|=[ \t])")
 """Another word after a value: the value is the first word of a sentence, or a type."""
 _LOGIN_VALUE = re.compile(r"[A-Za-z][\w.+@-]{0,60}[:/]([^\s:/]{8,128})$")
 """A user name and a password in one value."""
-_APP_PASSWORD = re.compile(r"[a-z]{4}(?: [a-z]{4}){3}")
-"""A password of Google for one program, as it is displayed."""
 _UPPER_NAME = re.compile(r"[A-Z][A-Z0-9_]*$")
 
 
@@ -137,11 +136,12 @@ def _values_of_name(text: str, at: int, end: int, place: Place) -> Iterator[Secr
     match = _ASSIGNED.match(text, end)
     if (match is None or (match["bare"] or "").startswith(("{", "(", "["))) and text[end] in _BEFORE_LINE_END:
         match = _INLINE_OBJECT.match(text, end) or _NEXT_LINE.match(text, end) or match
+    match = match or _DEFAULT_AFTER.match(text, end)
     if match is None:
         return
     start = _start_of_name(text, at)
     kind = name_kind(text[start:end].strip("-."))
-    if kind is NameKind.REFERENCE:
+    if kind is NameKind.REFERENCE or text.endswith(("checksum/", "hash/"), max(0, start - 9), start):
         return
     found = _secret_value(text, start, match, kind, place)
     if found is None and text[end] != "," and (default := _DEFAULT_AFTER.match(text, end)):
@@ -220,7 +220,7 @@ def is_secret_literal(value: str, name: str, place: Place) -> bool:
 def _is_secret(value: str, kind: NameKind, place: Place, is_literal: bool, bare: bool) -> bool:
     """Return whether a value is a secret for a name of a kind."""
     if " " in value:
-        return kind is NameKind.PASSWORD and _APP_PASSWORD.fullmatch(value) is not None
+        return kind is NameKind.PASSWORD and not (bare or place.in_tests) and is_spaced_password(value)
     if is_uuid(value):
         return kind in (NameKind.ISSUED, NameKind.SECRET) and is_literal and not place.in_tests
     if is_long_random(value):
