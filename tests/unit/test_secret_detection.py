@@ -99,6 +99,13 @@ contentful token|CFPAT-{u43}
 firecrawl key|fc-{h32}
 jina key|jina_{a44}
 e2b key|e2b_{h40}
+asana token|2/{d16}/{d16}:{h32}
+aws signature|https://shop.s3.amazonaws.com/a.pdf?X-Amz-Signature={h64}
+google signature|https://storage.googleapis.com/a.pdf?X-Goog-Signature={h256}
+cloudfront signature|https://cdn.shop/a.pdf?Signature={a120}
+zapier webhook|https://hooks.zapier.com/hooks/catch/{d7}/{l8}/
+make webhook|https://hook.eu1.make.com/{l32}
+ifttt webhook|https://maker.ifttt.com/trigger/door/with/key/{u22}
 """.splitlines()
 
 
@@ -338,9 +345,62 @@ curl.md|curl -H "Cookie: connect.sid=§" http://shop|E
 notes.md|Log in with password `§`.|RCS
 notes.md|Pre-shared key: §|RCS
 notes.md|The pre-shared key is "§".|RCS
+notes.md|The old pw was "§", sorry.|RCS
+notes.md|The API key for the sandbox is §.|K
+notes.md|Use user `app` / password `§`.|RCS
+notes.md|The database password is `§` (read only).|RCSD
+notes.md|I log in with user worker and password § and get 403.|RS
+notes.md|try the new one, pwd: § and tell me|RS
+notes.md|Dashboard: login admin / §|RS
+config.yml|    password: §|D
+app.yml|jwt:\\n  issuer: shop\\n  key: §|KS
+appsettings.json|"Jwt": { "Issuer": "shop", "Key": "§" }|KS
+main.go|var jwtKey = []byte("§")|KS
+main.rs|static ENCRYPTION_KEY: [u8; 32] = *b"§";|K
+hook.py|secret = os.environ.get("HOOK_SECRET") or "§"|K
+app.log|request headers: {Authorization=[Basic §], Accept=[*/*]}|L
+app.log|Set-Cookie: theme=dark; sid=§; Path=/|KE
+auth.rb|config.pepper = "§"|H
+release.sh|GPG_PASSPHRASE="§"|N
+keys.py|API_KEYS = ["one", "§"]|KS
+keys.py|API_KEYS: list[str] = ["§", "one"]|K
+keys.py|DB_PASSWORDS = ("one", "§")|KS
+keys.go|var apiKeys = []string{"one", "§"}|K
+Keys.java|List<String> TOKENS = List.of("one", "§");|K
+keys.yml|tokens: [one, §]|K
+keys.yml|passwords:\\n  - one\\n  - "§"|KS
+keys.json|"secrets": [\\n  "one",\\n  "§"\\n]|KS
+app.js|app.use(session({ resave: false, secret: "§" }));|KSP
+app.js|app.use(cookieParser("§"))|KS
+app.js|jwt.sign({ sub: user.id }, "§", { expiresIn: "1h" })|KS
+app.py|jwt.encode(payload, "§", algorithm="HS256")|KS
+app.ts|const exa = new Exa("§")|K
+app.go|deepgramKey = "§"|K
+otp.py|TOTP_SEED = "§"|K
+release.ps1|$pat = '§'|A
+runtime.exs|secret_key_base: "§"|B
+state.json|"smtp_password_v4": "§"|KS
+monitoring.yml|routing_key: §|K
+unseal.sh|vault operator unseal §|K
+Dockerfile|ENV API_KEY §|K
+nginx.conf|if ($arg_key != "§") {|KS
+users.sh|htpasswd -b -c /etc/users admin §|RCS
+Jenkinsfile|sh 'echo § | docker login -u ci --password-stdin reg'|KS
+Jenkinsfile (diff)|sh 'echo § | docker login -u ci --password-stdin reg'|KS
+login.sh|vault write auth/approle/login role_id=shop secret_id=§|I
+git.txt|extraheader = AUTHORIZATION: basic §|L
+settings.py|EMAIL_HOST_PASSWORD = '§'|G
 """.splitlines()
 VALUES = {"R": RANDOM, "C": CHOSEN, "S": STRONG, "P": PHRASE, "K": KEY, "W": f"blue {STRONG} tree"} | {
     kind: generated(template) for kind, template in (("A", "{a54}"), ("H", "{h64}"), ("E", "s%3A{a32}.{a43}"))
+}
+VALUES |= {
+    "B": generated("{a20}/{a20}/{a22}"),
+    "D": "Violet.glacier482",
+    "N": "lantern tundra 92 glacier",
+    "G": "bcdf ghjk lmnp qrst",
+    "I": "e0260001-dbe1-4115-862c-7c573f5b0639",
+    "L": base64.b64encode(f"x-access-token:{RANDOM}".encode()).decode(),
 }
 
 
@@ -497,6 +557,18 @@ acct: mailto:{a10}@corp.org
 expect "assword:"\nsend -- "$password2\r"
 the login is either user/password or token/key2
 INSERT INTO users (login, password) VALUES ('bot', 'password'), (:login2, :password2);
+_BEARER_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+LS32_PAT = "(?:{hex}:{hex}|{ipv4})".format(hex=HEX_PAT2, ipv4=IPV4_PAT)
+"pattern": "^arn:aws:secretsmanager:[a-z0-9-]+:secret:[a-zA-Z0-9/_+=.@-]+$"
+"DkimTokens": ["{l40}", "{l40}"]
+tokens = ["if2", "else_branch2", "identifier"]
+checksum/secret: "{h64}"
+password_message = "use at least 8 letters and 2 digits"
+PASSWORD_HINT = "the word 2 of the list"
+the password field and password validation2 are optional
+password: string2 or null
+"auth": { "type": "basic", "key": "name-of-it2" }
+password_hints = ["at least 8 characters", "one digit2"]
 | option | token |\n| --- | --- |\n| a1 | name-of-it |
 if ("Bearer-Token1".equals(tokenType2)) {
 """.splitlines()

@@ -39,7 +39,7 @@ from promptls.prompt.sanitize.values import (
 if TYPE_CHECKING:
     import re2
 
-_LOGIN = re.compile(r"""[A-Za-z0-9+/=_.~-]{12,2000}(?=["'`\s\\,;)}<]|$)|[^\s"'`\\<>{}()$⟦⟧]{12,400}(?=["'`])""")
+_LOGIN = re.compile(r"""[A-Za-z0-9+/=_.~-]{12,2000}(?=["'`\s\\,;)}\]<]|$)|[^\s"'`\\<>{}()$⟦⟧]{12,400}(?=["'`])""")
 _REFERENCE = re.compile(r"\$[\w{(]|\{\{|[{}<>⟦⟧]|%\(|%[sdv]$|^%|\(|^@|^-|://|^\.{0,2}/|^(?:env|file|pass):|\\[nrt]")
 """A variable, a template, a call, an option, a URL or a path."""
 _ADDRESSES = ("mailto:", "sip:", "sips:", "xmpp:", "acct:")

@@ -22,6 +22,7 @@ from promptls.prompt.sanitize.values import (
     is_long_random,
     is_password,
     is_phrase,
+    is_spaced_password,
     is_strong_password,
     is_uuid,
     starts_like_placeholder,
@@ -48,7 +49,7 @@ _BARE_VALUE = r"""(?P<bare>[^\s"'`⟦⟧]{6,400})"""
 _ASSIGNED = re.compile(
     r"""(?P<end>\\?["'`]?\]?)[ \t]{0,16}"""
     r"""(?:"""
-    r"""(?::[ \t]?&?(?:'static[ \t])?[A-Za-z][\w.<>\[\]?]{0,24}[ \t]{0,4}(?==))?"""  # a type annotation
+    r"""(?::[ \t]?&?(?:'static[ \t])?\[?[A-Za-z][\w.<>\[\]?; ]{0,24}[ \t]{0,4}(?==))?"""  # a type annotation
     r"""(?:\{[^{}\n]{0,24}\}[ \t]{0,4}(?==))?"""  # accessors of a property
     r"""(?P<operator>=>|:=|:-|\|\|=?|\?\?=?|\?:|={1,3}|:|<-)"""
     r"""|(?P<call>[({][ \t]*(?=["']))"""  # of a method or a macro
@@ -56,7 +57,7 @@ _ASSIGNED = re.compile(
     r"""|(?<=["'])[ \t]?(?P<attribute>(?:value|content|default)[ \t]?=|[^<>\n]{0,40}>)"""  # of an XML element
     r"""|(?P<element>>)"""
     r"""|(?P<macro>(?<=[ \t])(?=[NE]?["']))"""  # an argument of a macro, or SQL
-    r""")[ \t]{0,32}(?:[bruBRUfN@&]{0,2}(?=["'`]))?(?P<wrap>[\w.:]{1,40}\([ \t]?(?=["']))?"""
+    r""")[ \t]{0,32}(?:[bruBRUfN@&*]{0,2}(?=["'`]))?(?P<wrap>(?:\[\d{0,3}\])?[\w.:]{1,40}\([ \t]?(?=["']))?"""
     rf"""(?:{_QUOTED_VALUE}|{_BARE_VALUE})""",
 )
 _DEFAULT_AFTER = re.compile(  # of a lookup by name: os.getenv("KEY", "…"), process.env.KEY || "…"
@@ -70,13 +71,23 @@ _NEXT_LINE = re.compile(  # of Kubernetes, Terraform and CloudFormation
 )
 _SEPARATOR = r"""(?:[\\"'`\]]{0,3}[ \t]{0,16}(?:[:=<>(){|?,]|[NE]?["']|\r?\n))"""
 """The start of what the patterns above match, in the syntax of RE2."""
+_LIST_START = re.compile(
+    r"""["'`]?\]?(?::[ \t]?[\w.<>\[\], ]{1,40}?[ \t]?(?==))?[ \t]{0,16}(?:=>|:=|=|:)[ \t]{0,16}"""
+    r"""(?:(?:new[ ])?(?:\[\d{0,3}\])?[\w.<>]{0,40}!?[\[{]|(?P<yaml>(?=\r?\n[ \t]{0,24}-[ \t]))"""
+    r"""|(?:list|tuple|set|frozenset|(?:List|Set)\.of|Arrays\.asList|(?:list|set|array)Of|array)?\()"""
+)
+_LIST_ITEM = re.compile(
+    r"""[\s,]{0,80}(?:-[ \t]+)?[bruBRU@]{0,2}(?:"(?P<double>[^"\\\n]{0,400})"|'(?P<single>[^'\\\n]{0,400})'"""
+    r"""|(?P<bare>[^\s"'`,\[\](){}<>:;]{1,400})(?=[ \t]*(?:[,\]\r\n]|$)))"""
+)
+_MAX_LIST_ITEMS = 40
 _INLINE_OBJECT = re.compile(
     r"""["']?[ \t]*[:=][ \t]*\{[ \t]*["']?value["']?[ \t]*[:=][ \t]*["']([^\s"'⟦⟧]{6,400})(?=["'])"""
 )
 _REFERENCE = re.compile(
-    r"://|^\d{4}-\d\d-\d\d|^[.~]|^/(?!(?:[A-Za-z0-9+/]{39}|[A-Za-z0-9+/]{20,}={1,2})$)|\.\."
-    r"|^[A-Za-z_][\w.:]*\((?:.*\))?$|^\w*[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+$|\\[wdsbWDSB]|\[\^|\{\d"
-    r"|\w=\w+,\w+=|\]\]>|\\u[0-9a-fA-F]{4}|^:|^[\w-]+(?:\.[\w-]+)+/|^[\w-]+(?:/[\w.-]+){2,}$|\$2[aby]\$|^(?:vault|npm|secret|ssm|env|file|arn|aws|gcp|op|sm|kms|enc|ref|data|image|sha\d+|md5|urn|https?|projects)[:/]|^ENC\[|^\$ANSIBLE"
+    r"://|^\d{4}-\d\d-\d\d|^[.~]|^/(?!(?:[A-Za-z0-9+/]{39}(?:[A-Za-z0-9+/]{4})?|[A-Za-z0-9+/]{20,}={1,2})$)|\.\."
+    r"|^[A-Za-z_][\w.:]*\((?:.*\))?$|^(?![A-Z][a-z]+\.[a-z]+\d{2,}[!?]?$)\w*[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+$|\\[wdsbWDSB]|\[\^|\{\d"
+    r"|\w=\w+,\w+=|\]\]>|\\u[0-9a-fA-F]{4}|^:|^[\w-]+(?:\.[\w-]+)+/|^(?![A-Za-z0-9+/]{40,}={0,2}$)[\w-]+(?:/[\w.-]+){2,}$|\$2[aby]\$|^(?:vault|npm|secret|ssm|env|file|arn|aws|gcp|op|sm|kms|enc|ref|data|image|sha\d+|md5|urn|https?|projects)[:/]|^ENC\[|^\$ANSIBLE"
     r"|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|[$#]\{|\$\(|\{\{|%[({]|^@|<%|^!\w|^-{2}|\)\)|=>|->|\(\)"
 )
 """A URL, a date, a path, a call, an attribute, a constant, a template, or the address of a secret store.
@@ -117,20 +128,41 @@ def _candidates(in_code: bool) -> re2._Regexp:
 
 
 def _values_of_name(text: str, at: int, end: int, place: Place) -> Iterator[Secret]:
+    if opening := _LIST_START.match(text, end):
+        with_bare = place.in_settings and (opening["yaml"] is not None or text[opening.end() - 2] == " ")
+        yield from _values_of_list(
+            text, opening.end(), with_bare, text[_start_of_name(text, at) : end].strip("-."), place
+        )
     match = _ASSIGNED.match(text, end)
     if (match is None or (match["bare"] or "").startswith(("{", "(", "["))) and text[end] in _BEFORE_LINE_END:
         match = _INLINE_OBJECT.match(text, end) or _NEXT_LINE.match(text, end) or match
+    match = match or _DEFAULT_AFTER.match(text, end)
     if match is None:
         return
     start = _start_of_name(text, at)
     kind = name_kind(text[start:end].strip("-."))
-    if kind is NameKind.REFERENCE:
+    if kind is NameKind.REFERENCE or text.endswith(("checksum/", "hash/"), max(0, start - 9), start):
         return
     found = _secret_value(text, start, match, kind, place)
     if found is None and text[end] != "," and (default := _DEFAULT_AFTER.match(text, end)):
         found = _secret_value(text, start, default, kind, place)
     if found:
         yield (*found, "value")
+
+
+def _values_of_list(text: str, at: int, with_bare: bool, name: str, place: Place) -> Iterator[Secret]:
+    """Yield the secrets among the items of a list that is named after secrets; a password must be a strong one.
+
+    `with_bare`: whether items without quotes are values.
+    """
+    kind = name_kind(name)
+    for _ in range(_MAX_LIST_ITEMS if kind not in (NameKind.REFERENCE, NameKind.OTHER) else 0):
+        item = _LIST_ITEM.match(text, at)
+        if item is None or (item.lastgroup == "bare" and not with_bare):
+            return
+        value, at = item[item.lastgroup or 0], item.end()
+        if (is_long_random(value) or is_strong_password(value)) and is_secret_literal(value, name, place):
+            yield (*item.span(item.lastgroup or 0), "value")
 
 
 def _secret_value(text: str, start: int, match: re.Match[str], kind: NameKind, place: Place) -> tuple[int, int] | None:
@@ -188,7 +220,7 @@ def is_secret_literal(value: str, name: str, place: Place) -> bool:
 def _is_secret(value: str, kind: NameKind, place: Place, is_literal: bool, bare: bool) -> bool:
     """Return whether a value is a secret for a name of a kind."""
     if " " in value:
-        return False
+        return kind is NameKind.PASSWORD and not (bare or place.in_tests) and is_spaced_password(value)
     if is_uuid(value):
         return kind in (NameKind.ISSUED, NameKind.SECRET) and is_literal and not place.in_tests
     if is_long_random(value):

@@ -27,7 +27,7 @@ _PASSWORD_END = (
 )
 _SECRET_END = re.compile(r"secrets?$")
 _ISSUED_END = re.compile(
-    r"tokens?$|^(?:credentials?|creds?|sk|priv|o?auth|authorization|authentication|masterauth|sessionid|phpsessid|jsessionid)$"
+    r"tokens?$|^(?:pepper|credentials?|creds?|sk|priv|o?auth|authorization|authentication|masterauth|sessionid|phpsessid|jsessionid)$"
     r"|(?:api|access|private|secret|auth|account|license|encryption)keys?$"
 )
 _KEY_WORDS = re.compile(r"(?:api|access|private|secret|client|signing|encryption)_keys?(?:_|$)")
@@ -55,7 +55,7 @@ def name_kind(name: str) -> NameKind:
         return NameKind.PASSWORD
     if _SECRET_END.search(last):
         return NameKind.SECRET
-    if _ISSUED_END.search(last):
+    if _ISSUED_END.search(last) or (last == "seed" and before in ("totp", "hotp", "otp", "mfa")):
         return NameKind.ISSUED
     if last in ("key", "keys"):
         is_secret = before in word_set("keys") or before in word_set("issuers") or (before == "pass")

@@ -51,7 +51,7 @@ _SIGNS = frozenset("!@#$%^&*+?~")
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 _WORDS = re.compile(r"[a-z]{3,12}(?:-[a-z]{3,12}){2,7}")
 _NAME_LIKE = re.compile(
-    r"[\\\[\]|(){}<>\"'`,;\s]|[a-z_]\.[a-z_]|^[./#-]|/|://|::|^0x|^\d+[a-z]{0,3}\d*$|^[\w.@-]+[=:]|\.\w{1,5}$|[.:]{2}|^\w+\$\d+$",
+    r"[\\\[\]|(){}<>\"'`,;\s]|[a-z_]\.[a-z_](?!\w*\d{2}[!?]?$)|^[./#-]|/|://|::|^0x|^\d+[a-z]{0,3}\d*$|^[\w.@-]+[=:]|\.\w{1,5}$|[.:]{2}|^\w+\$\d+$",
     re.IGNORECASE,
 )
 """A pattern, a path, a URL, a number with a unit, an assignment or the name of a file."""
@@ -59,6 +59,7 @@ _MIXED_PART = re.compile(r"(?:^|[-_.])(?:[A-Z][a-z]{1,2}\d{2}|[a-z]+[A-Z]\w*\d|\
 """A part between hyphens with letters of both cases and digits that is too short or too mixed for a word."""
 _WORDS_AND_NUMBER = re.compile(r"[A-Za-z][a-z]{8,}\d{2,4}$")
 """Words without a joint, and a number: names have a joint or a capital between words."""
+_APP_PASSWORD = re.compile(r"[a-z]{4}(?: [a-z]{4}){3}")
 _JOINTS = re.compile(r"[-_./:]")
 _MIN_WORDS_CHARACTERS = 14  # a phrase of three words
 _MIN_PASSWORD_CHARACTERS = 8
@@ -197,6 +198,19 @@ def is_phrase(value: str) -> bool:
     )
 
 
+def is_spaced_password(value: str) -> bool:
+    """Return whether a value with blanks is a passphrase or a password of Google for one program, unlike a sentence."""
+    words = value.split(" ")
+    return _APP_PASSWORD.fullmatch(value) is not None or (
+        len(words) >= 3
+        and all(map(str.isalnum, words))
+        and not any(word[:1].isupper() and word[1:].islower() for word in words[:1])
+        and any(map(str.isdigit, value))
+        and word_set("sentences").isdisjoint(words)
+        and not (is_known_password(value) or starts_like_placeholder(value))
+    )
+
+
 def is_basic_login(value: str) -> bool:
     """Return whether a value is "user:password" in base64."""
     try:
@@ -210,7 +224,8 @@ def is_basic_login(value: str) -> bool:
         and len(user) > 1
         and len(password) > 3
         and (user + password).isprintable()
-        and not (is_known_password(user + password) or user == password)
+        and user != password
+        and (is_random(password) or not is_known_password(user + password))
     )
 
 
