@@ -74,6 +74,8 @@ JSON = Language(
     extensions=("json", "jsonc", "json5", "webmanifest", "geojson"),
     pack_grammar="json",
     query_files=("json",),
+    path_queries=((r"(?:^|/)(?:package|composer|deno)\.jsonc?$", "json_commands"),),
+    member_calls={'"scripts"': "target", '"tasks"': "target"},
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
 )
@@ -85,7 +87,14 @@ YAML = Language(
     file_names=(".clang-format", ".clang-tidy"),
     pack_grammar="yaml",
     query_files=("yaml",),
+    path_queries=(
+        (r"(?:^|/)values[^/]*\.ya?ml$", "yaml_values"),  # Helm
+        (r"(?:^|/)(?:handlers|tasks)/[^/]+\.ya?ml$", "yaml_names"),  # Ansible
+    ),
     line_comments=("#",),
+    definition_calls={"name": "target"},
+    member_calls={"handlers": "target", "sources": "namespace", "tables": "table"},  # Ansible, and the sources of dbt
+    family="relations",
 )
 
 TOML = Language(
@@ -94,7 +103,12 @@ TOML = Language(
     file_names=("cargo.lock", "poetry.lock", "uv.lock", "pipfile"),
     pack_grammar="toml",
     query_files=("toml",),
+    path_queries=((r"(?:^|/)pyproject\.toml$", "toml_commands"),),
     line_comments=("#",),
+    member_calls=dict.fromkeys(
+        ("project.scripts", "project.gui-scripts", "tool.poetry.scripts", "tool.pdm.scripts", "tool.poe.tasks"),
+        "target",
+    ),
 )
 
 GRAPHQL = Language(

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from promptls.index.syntax.c_masks import BLANK, MacroName, mask_preprocessor
+from promptls.index.syntax.jinja import relations_only
 from promptls.languages import Mask, language_named
 
 _SCRIPT_START = re.compile(rb"<script\b([^>]{0,2000})>", re.IGNORECASE)
@@ -365,6 +366,8 @@ def apply_mask(code: bytes, mask: Mask, language: str = "") -> tuple[bytes, Mapp
         code = _ANNOTATED.sub(_without_group, code)
         if b"context" in code:
             code = _CONTEXT.sub(lambda match: match[0].translate(BLANK), code)
+    elif mask == "jinja":
+        code = relations_only(code)
     elif mask == "hcl":
         code = _BLOCK_WITH_COMMAS.sub(lambda match: match[1] + b" " * len(match[2]), code)
     elif mask == "dart" and b"extension" in code:
