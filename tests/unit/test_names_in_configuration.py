@@ -74,6 +74,11 @@ SYMBOLS = {
         "ARG A=1\nFROM x AS b\nENV C=1 \\\n    D=2\n",
         "constant A 1-1, stage b 2-4, constant b.C 3-3, constant b.D 4-4",
     ),
+    "environment of a Dockerfile in the old form": (
+        "Dockerfile.prod",
+        "FROM a\nENV B c d=e\nenv F -Xmx1g -Xms1g\nENV G h\nFROM i AS j\n",
+        "stage a 1-4, constant a.B 2-2, constant a.F 3-3, constant a.G 4-4, stage j 5-5",
+    ),
     "commands of npm": (
         "web/package.json",
         '{"scripts": {"dev:it": "vite"}, "config": {"a": "b"}}\n',
@@ -85,6 +90,12 @@ SYMBOLS = {
         '[project.scripts]\na-b = "c:d"\n[tool.poetry.scripts]\ne = "f:g"\n[tool.h]\ni = 1\n',
         "section project.scripts 1-2, target project.scripts.a-b 2-2, section tool.poetry.scripts 3-4, "
         "target tool.poetry.scripts.e 4-4, section tool.h 5-6",
+    ),
+    "entry points of Python": (
+        "pyproject.toml",
+        '[project]\nscripts = {a = "b:c"}\n[project.entry-points."d.e"]\nf = "g:h"\n',
+        'section project 1-2, target project.a 2-2, section project.entry-points."d.e" 3-4, '
+        'target project.entry-points."d.e".f 4-4',
     ),
 }
 

@@ -97,6 +97,12 @@ YAML = Language(
     family="relations",
 )
 
+_COMMAND_TABLES = (
+    "project.scripts project.gui-scripts project.entry-points scripts gui-scripts tool.poetry.scripts tool.poetry.plugins "
+    "tool.pdm.scripts tool.poe.tasks"
+).split()
+"""Tables of pyproject.toml whose keys are commands or entry points."""
+
 TOML = Language(
     name="toml",
     extensions=("toml",),
@@ -105,10 +111,7 @@ TOML = Language(
     query_files=("toml",),
     path_queries=((r"(?:^|/)pyproject\.toml$", "toml_commands"),),
     line_comments=("#",),
-    member_calls=dict.fromkeys(
-        ("project.scripts", "project.gui-scripts", "tool.poetry.scripts", "tool.pdm.scripts", "tool.poe.tasks"),
-        "target",
-    ),
+    member_calls=dict.fromkeys(_COMMAND_TABLES, "target"),
 )
 
 GRAPHQL = Language(
@@ -168,6 +171,7 @@ DOCKERFILE = Language(
     file_names=("dockerfile", "containerfile"),
     pack_grammar="dockerfile",
     query_files=("dockerfile",),
+    mask="dockerfile",
     line_comments=("#",),
 )
 

@@ -31,6 +31,7 @@ Mask = Literal[
     "hcl",
     "dart",
     "jinja",
+    "dockerfile",
     "bird_tracks",
     "chunks",
     "modules",
@@ -43,7 +44,8 @@ lines as well. "razor" keeps the blocks "@code" and "@functions" as members of a
 macros that declare enumerations, and blanks those alone on a line. "macros" blanks macro calls that hold items.
 "signatures" separates call signatures that lack a semicolon, which the TypeScript grammars cannot parse.
 "kotlin" blanks context parameters and ends the last member of a one-line block. "hcl" shortens one-line blocks with commas.
-"dart" turns extension types into classes. "jinja" blanks tags, whose calls are references.
+"dart" turns extension types into classes. "jinja" blanks tags, whose calls are references. "dockerfile" joins
+the words of the value in `ENV name value`.
 "bird_tracks" keeps the code of literate Haskell. Of an embedded language,
 "chunks" keeps the chunks of R Markdown and Quarto, "source_blocks" those of Org, and "modules" the statements of MDX. "c" and "cpp" hide preprocessor conditionals, and macros in declarations.
 """
