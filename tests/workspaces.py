@@ -90,7 +90,7 @@ def context_of(
 
 def outline_of(path: str, text: str) -> Outline:
     """Parse a text as the index does and return its outline."""
-    return parse_source(text, language_of(path, text[:4096]), None).outline
+    return parse_source(text, language_of(path, text[:4096]), path=path).outline
 
 
 def _outlined(snapshot: Snapshot) -> Outliner:
@@ -117,7 +117,7 @@ class IndexedSnapshot:
         rows: dict[bytes, tuple[str, str]] = {}
         for path, entry in snapshot.files.items():
             text = Path(path).read_text("utf-8")
-            for key, chunk in parse_source(text, language_of(path, text), None).chunk_texts.items():
+            for key, chunk in parse_source(text, language_of(path, text), path=path).chunk_texts.items():
                 rows.setdefault(key, (entry.name, chunk))
         keys = sorted(rows, reverse=reverse)
         vectors = _embedder().embed([rows[key][1] for key in keys])

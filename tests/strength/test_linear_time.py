@@ -9,6 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from promptls.index.files.notebooks import notebook_text
+from promptls.index.syntax.parse import parse_as_text
+from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.mentions.syntax.code_ranges import code_ranges
 from promptls.mentions.syntax.grammar import parse
 from promptls.mentions.syntax.lexer import token_at_end
@@ -110,6 +112,14 @@ def test_verification_of_citations_takes_linear_time(unit: str) -> None:
 @pytest.mark.parametrize("unit", ["é", "un mot de ", "a-b'", "的", "wiederholungs", "x.y/", "`"])
 def test_translation_takes_linear_time(unit: str) -> None:
     assert_linear(translate, "¿dónde está la función que no es ", unit)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["{{", "{%", "{#", "#}", "{{ a }}", "{{ a", "{{ ref('a', 'b", "{{ ref('a') }}", "{% macro a(", "{% macro a() %}", "{%\n", "a("],
+)  # fmt: skip
+def test_scan_of_tags_takes_linear_time(unit: str) -> None:
+    assert_linear(lambda text: (SourceText(text, "jinja"), parse_as_text(text, "sql", path="models/a.sql")), "", unit)
 
 
 @pytest.mark.parametrize("unit", ["'''\\", '\\"""', "(", "%x ", "a=", "data:a/", "\x1b[", "<"])

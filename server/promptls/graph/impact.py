@@ -130,7 +130,7 @@ def text_mentions(
         reader: The index, which selects the files that contain the parts of the name.
     """
     symbol = view.symbol(ref)
-    name = symbol.name if symbol is not None else ref[0].rpartition("/")[2]
+    name, _ = _written_name(view, ref)
     terms = tokenize(name)
     if not terms:
         return ()
@@ -159,6 +159,23 @@ def text_mentions(
     return tuple(sorted(found, key=lambda mention: not mention.is_code))
 
 
+def _written_name(view: GraphView, ref: OutlineRef) -> tuple[str, bool]:
+    """Return the name by which text refers to a definition or file, and whether nothing else has this name.
+
+    This is the path of a key, as in "image.tag", if other keys have its last name.
+    """
+    symbol = view.symbol(ref)
+    if symbol is None:
+        return ref[0].rpartition("/")[2], False
+    others = view.snapshot.names.get(symbol.name.lower(), ())
+    if len(others) == 1 or symbol.kind != "key":
+        return symbol.name, len(others) == 1
+    folder = ref[0].rpartition("/")[0]
+    same = ((path, other) for path, index in others if (other := view.symbol((path, index))) is not None)
+    is_unique = all(path.rpartition("/")[0] == folder and other.qualified == symbol.qualified for path, other in same)
+    return symbol.qualified, is_unique or symbol.qualified != symbol.name
+
+
 def value_uses(
     view: GraphView,
     ref: OutlineRef,
@@ -177,7 +194,7 @@ def value_uses(
     language = own.language
     needs_import = symbol.parent < 0 and language.imports is not None and not language.names_without_import
     needs_import = needs_import and not language.implicit_scope
-    is_unique = len(view.snapshot.names.get(symbol.name.lower(), ())) == 1
+    _, is_unique = _written_name(view, ref)
     folder = ref[0].rpartition("/")[0]
     for mention in text_mentions(view, ref, reader, read, token):
         symbols, text = view.file_symbols(mention.path), read(mention.path)

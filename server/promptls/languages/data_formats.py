@@ -74,6 +74,8 @@ JSON = Language(
     extensions=("json", "jsonc", "json5", "webmanifest", "geojson"),
     pack_grammar="json",
     query_files=("json",),
+    path_queries=((r"(?:^|/)(?:package|composer|deno)\.jsonc?$", "json_commands"),),
+    member_calls={'"scripts"': "target", '"tasks"': "target"},
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
 )
@@ -85,8 +87,21 @@ YAML = Language(
     file_names=(".clang-format", ".clang-tidy"),
     pack_grammar="yaml",
     query_files=("yaml",),
+    path_queries=(
+        (r"(?:^|/)values[^/]*\.ya?ml$", "yaml_values"),  # Helm
+        (r"(?:^|/)(?:handlers|tasks)/[^/]+\.ya?ml$", "yaml_names"),  # Ansible
+    ),
     line_comments=("#",),
+    definition_calls={"name": "target"},
+    member_calls={"handlers": "target", "sources": "namespace", "tables": "table"},  # Ansible, and the sources of dbt
+    family="relations",
 )
+
+_COMMAND_TABLES = (
+    "project.scripts project.gui-scripts project.entry-points scripts gui-scripts tool.poetry.scripts tool.poetry.plugins "
+    "tool.pdm.scripts tool.poe.tasks"
+).split()
+"""Tables of pyproject.toml whose keys are commands or entry points."""
 
 TOML = Language(
     name="toml",
@@ -94,7 +109,9 @@ TOML = Language(
     file_names=("cargo.lock", "poetry.lock", "uv.lock", "pipfile"),
     pack_grammar="toml",
     query_files=("toml",),
+    path_queries=((r"(?:^|/)pyproject\.toml$", "toml_commands"),),
     line_comments=("#",),
+    member_calls=dict.fromkeys(_COMMAND_TABLES, "target"),
 )
 
 GRAPHQL = Language(
@@ -154,6 +171,7 @@ DOCKERFILE = Language(
     file_names=("dockerfile", "containerfile"),
     pack_grammar="dockerfile",
     query_files=("dockerfile",),
+    mask="dockerfile",
     line_comments=("#",),
 )
 

@@ -30,6 +30,8 @@ Mask = Literal[
     "kotlin",
     "hcl",
     "dart",
+    "jinja",
+    "dockerfile",
     "bird_tracks",
     "chunks",
     "modules",
@@ -42,7 +44,9 @@ lines as well. "razor" keeps the blocks "@code" and "@functions" as members of a
 macros that declare enumerations, and blanks those alone on a line. "macros" blanks macro calls that hold items.
 "signatures" separates call signatures that lack a semicolon, which the TypeScript grammars cannot parse.
 "kotlin" blanks context parameters and ends the last member of a one-line block. "hcl" shortens one-line blocks with commas.
-"dart" turns extension types into classes. "bird_tracks" keeps the code of literate Haskell. Of an embedded language,
+"dart" turns extension types into classes. "jinja" blanks tags, whose calls are references. "dockerfile" joins
+the words of the value in `ENV name value`.
+"bird_tracks" keeps the code of literate Haskell. Of an embedded language,
 "chunks" keeps the chunks of R Markdown and Quarto, "source_blocks" those of Org, and "modules" the statements of MDX. "c" and "cpp" hide preprocessor conditionals, and macros in declarations.
 """
 
@@ -177,6 +181,16 @@ class NameMarks(Struct, frozen=True):
     """Regular expression for what follows a name: "/2" for the number of parameters."""
 
 
+class FileDefinition(Struct, frozen=True):
+    """Definition that a file is as a whole, with the name of the file without its extension."""
+
+    kind: str
+    text: bytes
+    """Regular expression for code outside of the other definitions of such a file."""
+    path: str
+    """Regular expression on the path of a file without other definitions that needs no such code."""
+
+
 class Language(Struct, frozen=True, kw_only=True):
     """Everything that promptls knows of one programming language."""
 
@@ -206,6 +220,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """Grammar in tree-sitter-language-pack 0.13, "" for none."""
     query_files: tuple[str, ...] = ()
     """Files in `queries/` without their extension, in order of precedence."""
+    path_queries: tuple[tuple[str, str], ...] = ()
+    """One more file in `queries/` for some files: (regular expression on their path, file)."""
     embedded: tuple[tuple[Mask, str], ...] = ()
     """Languages inside of this one: (rewriting that leaves only their code, name). Their definitions are added."""
     mask: Mask = ""
@@ -218,6 +234,8 @@ class Language(Struct, frozen=True, kw_only=True):
     The expression is matched at the beginning of a line. A kind with a "+" extends to the next line that the same
     expression matches.
     """
+
+    file_definition: FileDefinition | None = None
 
     # ---- comments and documentation
 

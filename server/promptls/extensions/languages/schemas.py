@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from promptls.extensions.languages import outlined
+from promptls.languages.language import FileDefinition
 
 SQL = outlined(
     "sql",
     "sql ddl dml pgsql mysql tsql psql plsql pls plb pks pkb pkg prc trg tps tpb hql cql",
     aliases=("plsql", "mysql", "pgsql"),
     scanner="sql",
+    mask="jinja",
+    file_definition=FileDefinition(
+        "view", rb"\{\{-?[ \t\n]{0,20}(?:config|ref|source)\(", r"(?:^|/)models/(?:[^/]+/){0,4}[^/]+$"
+    ),  # a model of dbt
     line_comments=("--",),
     block_comments=(("/*", "*/"),),
     name_separators=(".",),
+    ignored_references=frozenset("config env_var if in is_incremental not ref return source var".split()),
+    functions_as_members=True,
+    family="relations",
 )
 
 THRIFT = outlined("thrift", "thrift", line_comments=("//", "#"), block_comments=(("/*", "*/"),))

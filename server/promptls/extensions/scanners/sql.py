@@ -1,5 +1,7 @@
 """Scanner of SQL definitions: tables, views, routines, packages, types, indexes and more, in all common dialects.
 
+The macros, tests and snapshots of dbt are found in the tags of Jinja.
+
 One grammar cannot parse the procedural languages of all servers. The scanner blanks comments, strings and dollar-quoted
 bodies, and searches for CREATE statements in the rest. A definition ends at its delimiter, a routine with blocks after
 the END of the outermost one, and every definition before a line that ends a batch (GO, "/"), or before the next CREATE
@@ -10,6 +12,8 @@ from __future__ import annotations
 
 import re
 
+from promptls.extensions.scanners.template_tags import scan_templates
+from promptls.index.syntax.jinja import blank_tags
 from promptls.index.syntax.symbol_builder import SymbolDraft, new_draft
 from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import Language
@@ -84,13 +88,13 @@ _BODY_TOKEN = re.compile(
 
 def scan_sql(source: SourceText, language: Language) -> list[SymbolDraft]:
     """Return the definitions of a text in SQL."""
-    data = source.data
+    data = blank_tags(source.data, b"{#", b"{%")
     is_mysql = _GO_LINE.search(data) is None and _MYSQL.search(data) is not None
     clean = (_MYSQL_LITERAL if is_mysql else _LITERAL).sub(_blank_literal, data)
     has_batches = _GO_LINE.search(clean) is not None
-    drafts: list[SymbolDraft] = []
+    drafts = scan_templates(source, language) if b"{%" in source.data else []
     covered = 0
-    batch_ends = [match.start() for match in _BATCH_LINE.finditer(clean)]
+    batch_ends = [match.start() for match in _BATCH_LINE.finditer(clean)] + [draft.end for draft in drafts]
     margins = [] if has_batches else [match.start() for match in _MARGIN.finditer(clean)]
     delimiters = {match[1] for match in _DELIMITER.finditer(clean)} - {b";"}
     if delimiters:

@@ -180,7 +180,7 @@ class _Scanner:
 
     def _scan(self, name: str, text: str) -> _ScannedFile:
         """Outline and chunk a text; the terms of the chunks are filled in by `embed`."""
-        parsed = parse_source(text, language_of(name, text), grammar_sources=self._config.grammar_order)
+        parsed = parse_source(text, language_of(name, text), grammar_sources=self._config.grammar_order, path=name)
         outline, lines = parsed.outline, split_lines(text)
         chunks = []
         for chunk in outline.chunks:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from promptls.index.syntax.c_masks import BLANK, MacroName, mask_preprocessor
+from promptls.index.syntax.jinja import relations_only
 from promptls.languages import Mask, language_named
 
 _SCRIPT_START = re.compile(rb"<script\b([^>]{0,2000})>", re.IGNORECASE)
@@ -273,6 +274,12 @@ _BLOCK_WITH_COMMAS = re.compile(
 )
 """HCL block in one line whose attributes are separated by commas, a common mistake that hides the definitions below."""
 
+_ENV_WITH_BLANKS = re.compile(
+    rb"^([ \t]*ENV[ \t]+[\w.-]+[ \t]+)([^\s=][^\s\\]*[ \t][^\n\\]*)$", re.MULTILINE | re.IGNORECASE
+)
+"""Instruction `ENV name value` whose value has blanks. It hides the rest of the file from the grammar of Dockerfiles."""
+_NON_WORD = re.compile(rb"\W")
+
 
 _CONFLICT_MARKER = re.compile(rb"^(<|\||=|>)\1{6}(?: [^\n]*)?$", re.MULTILINE)
 """Line of git in a file with conflicts."""
@@ -365,6 +372,10 @@ def apply_mask(code: bytes, mask: Mask, language: str = "") -> tuple[bytes, Mapp
         code = _ANNOTATED.sub(_without_group, code)
         if b"context" in code:
             code = _CONTEXT.sub(lambda match: match[0].translate(BLANK), code)
+    elif mask == "jinja":
+        code = relations_only(code)
+    elif mask == "dockerfile":
+        code = _ENV_WITH_BLANKS.sub(lambda match: match[1] + _NON_WORD.sub(b"_", match[2]), code)
     elif mask == "hcl":
         code = _BLOCK_WITH_COMMAS.sub(lambda match: match[1] + b" " * len(match[2]), code)
     elif mask == "dart" and b"extension" in code:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from promptls.index.syntax import doc_comments
 from promptls.index.syntax.doc_types import documented_imports
+from promptls.index.syntax.jinja import tag_references
 from promptls.index.syntax.references import DeclarationCache, EncodedReferences, ReferenceCache, find_references
 from promptls.index.syntax.symbol_builder import (
     SINGLE_STATEMENT_KINDS,
@@ -21,6 +22,7 @@ from promptls.index.syntax.symbol_builder import (
     body_start_line,
     finish_drafts,
     is_constructor,
+    new_draft,
     signature_between,
 )
 from promptls.index.syntax.tree_sitter.grammar_queries import (
@@ -33,6 +35,7 @@ from promptls.index.syntax.tree_sitter.grammar_queries import (
 from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import Language, names
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, SPACE_KINDS, TITLED_KINDS, TYPE_KINDS
+from promptls.languages.language import FileDefinition
 from promptls.languages.visibility import Definition
 from promptls.model import Import, Span, Symbol
 from promptls.util.entry_points import service
@@ -205,14 +208,32 @@ def extract_outline(
     captures = run_queries(source, tree, queries, language, cache.captures if cache is not None else None)
     for other in embedded:
         captures.add(other, 0)
-    captures.definitions += _scan_definitions(source, language)
+    _scan(source, language, captures)
     return _outline_of(source, captures, language, cache)
 
 
-def _scan_definitions(source: SourceText, language: Language) -> list[SymbolDraft]:
-    """Return the drafts of the definitions that the scanner of a language finds; none without a scanner."""
+def _scan(source: SourceText, language: Language, captures: Captures) -> None:
+    """Add what the scanner of a language finds, the references in tags of Jinja, and the definition that the file is."""
     scan = service(f"scan-{language.scanner}") if language.scanner else None
-    return scan(source, language) if scan is not None else []
+    if scan is not None:
+        captures.definitions += scan(source, language)
+    if language.mask == "jinja":
+        captures.references += tag_references(source.data)
+    if language.file_definition is not None and source.path:
+        captures.definitions += _file_definition(source, language.file_definition, captures.definitions)
+
+
+def _file_definition(source: SourceText, file: FileDefinition, others: Sequence[SymbolDraft]) -> list[SymbolDraft]:
+    """Return the definition that a file is as a whole, if it is one."""
+    positions = [match.start() for match in re.finditer(file.text, source.data)]
+    spans = sorted((draft.start, draft.end, -1) for draft in others)
+    is_definition = -1 in innermost_definitions(spans, positions)
+    if not is_definition and (others or not source.data.strip() or not re.search(file.path, source.path)):
+        return []
+    draft = new_draft(file.kind, source.path.rpartition("/")[2].partition(".")[0], 0, 0, len(source.data))
+    draft.name_starts = ()
+    draft.node = 0, source.line_starts[1], 0  # the first line is the signature
+    return [draft]
 
 
 def scan_outline(source: SourceText, language: Language, embedded: Sequence[Captures] = ()) -> ExtractedOutline:
@@ -220,7 +241,7 @@ def scan_outline(source: SourceText, language: Language, embedded: Sequence[Capt
     captures = Captures()
     for other in embedded:
         captures.add(other, 0)
-    captures.definitions += _scan_definitions(source, language)
+    _scan(source, language, captures)
     return _outline_of(source, captures, language, None)
 
 

@@ -7,6 +7,7 @@ chunks of plain text, with a reason. Grammars are imported by the first `parse_s
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -85,6 +86,7 @@ def parse_source(
     timeout_s: float = 1.0,
     grammar_sources: tuple[GrammarSource, ...] = GRAMMAR_SOURCES,
     incremental: bool = False,
+    path: str = "",
 ) -> ParseResult:
     """Return the outline and chunks of a text.
 
@@ -98,27 +100,31 @@ def parse_source(
         timeout_s: Maximum seconds of processor time; less for small texts.
         grammar_sources: Order of grammar sources.
         incremental: Whether to cache results for a next version of the text.
+        path: Path of the file, which some definitions depend on.
     """
     definition = language_named(language)
     if not definition.pack_grammar and not definition.embedded:
-        return parse_as_text(text, language)
-    source = SourceText(text, definition.mask)
+        return parse_as_text(text, language, path=path)
+    source = SourceText(text, definition.mask, path=path)
     problem = unparsable_reason(source.data)
     if problem:
-        return parse_as_text(text, language, problem)
+        return parse_as_text(text, language, problem, path=path)
     source.code = without_deep_text(source.code)
     if not definition.pack_grammar:
         deadline = time.thread_time() + timeout_s
-        return parse_as_text(text, language, embedded=_all_embedded_captures(text, source, definition, deadline))
+        return parse_as_text(
+            text, language, embedded=_all_embedded_captures(text, source, definition, deadline), path=path
+        )
     from tree_sitter import Parser
 
     from promptls.index.syntax.outline import IncrementalCache, extract_outline
     from promptls.index.syntax.symbol_builder import node_at
     from promptls.index.syntax.tree_sitter.grammar_queries import compiled_queries
 
-    queries = compiled_queries(language, grammar_sources)
+    more = next((file for pattern, file in definition.path_queries if re.search(pattern, path)), "")
+    queries = compiled_queries(language, grammar_sources, more)
     if queries is None:
-        return parse_as_text(text, language, f"no grammar for {language} is installed")
+        return parse_as_text(text, language, f"no grammar for {language} is installed", path=path)
     parser = Parser(queries.grammar)
     tree = None
     limit_s = min(timeout_s, _MIN_TIMEOUT_S + len(source.data) / _MIN_BYTES_PER_S)
@@ -130,11 +136,11 @@ def parse_source(
     if tree is None:
         tree = _parse_tree(parser, source.code, None, deadline)
     if tree is None:
-        return parse_as_text(text, language, f"parsing took more than {limit_s:.2g} s")
+        return parse_as_text(text, language, f"parsing took more than {limit_s:.2g} s", path=path)
     if is_pathological(tree.root_node):
         shallow = parse_shallow(source.code, tree, lambda code: _parse_tree(parser, code, None, deadline))
         if shallow is None:
-            return parse_as_text(text, language, "it is nested too deeply, or mostly not understood")
+            return parse_as_text(text, language, "it is nested too deeply, or mostly not understood", path=path)
         source.code, tree = shallow
     embedded = _all_embedded_captures(text, source, definition, deadline)
     extracted = extract_outline(source, tree, queries, definition, cache, embedded)
@@ -183,7 +189,9 @@ def _embedded_captures(
         yield run_queries(source, tree, queries, language_named(name))
 
 
-def parse_as_text(text: str, language: str, problem: str = "", embedded: Sequence[Captures] = ()) -> ParseResult:
+def parse_as_text(
+    text: str, language: str, problem: str = "", embedded: Sequence[Captures] = (), path: str = ""
+) -> ParseResult:
     """Return the outline and chunks of a text without a grammar.
 
     The symbols are those that the scanner of the language finds. Without a scanner, the chunks are windows of lines.
@@ -193,8 +201,9 @@ def parse_as_text(text: str, language: str, problem: str = "", embedded: Sequenc
         language: Name of its language.
         problem: Why the text is not parsed with a grammar.
         embedded: Captures in code of other languages inside of the text.
+        path: Path of the file, which some definitions depend on.
     """
-    source = SourceText(text)
+    source = SourceText(text, path=path)
     definition = language_named(language)
     if not definition.scanner and not embedded:
         chunked = split_into_chunks(source.lines)

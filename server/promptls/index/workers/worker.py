@@ -129,7 +129,7 @@ class Worker:
         text_hash = content_hash(content.text)
         if text_hash in known:
             return FileScan(path, content.size, content.mtime_ns, text_hash, known=True)
-        parsed = self._parse(language_of(path, content.text), content.text, None, as_text)
+        parsed = self._parse(path, language_of(path, content.text), content.text, None, as_text)
         self.batch_texts.update(parsed.chunk_texts)
         return FileScan(path, content.size, content.mtime_ns, text_hash, encode_outline(parsed.outline))
 
@@ -141,7 +141,8 @@ class Worker:
 
     def _scan_document(self, request: ScanText) -> FileScan:
         language = request.language or language_of(request.path, request.text)
-        parsed = self._parse(language, request.text, self.documents.get(request.path), request.plain, edited=True)
+        previous = self.documents.get(request.path)
+        parsed = self._parse(request.path, language, request.text, previous, request.plain, edited=True)
         self.documents[request.path] = parsed
         return FileScan(
             request.path, content_hash=content_hash(request.text), encoded_outline=encode_outline(parsed.outline)
@@ -168,11 +169,11 @@ class Worker:
         return MatchResult(tuple(files), tuple(languages))
 
     def _parse(
-        self, language: str, text: str, previous: ParseResult | None, as_text: bool, edited: bool = False
+        self, path: str, language: str, text: str, previous: ParseResult | None, as_text: bool, edited: bool = False
     ) -> ParseResult:
         if as_text:
-            return parse_as_text(text, language, "the grammar hung or crashed on this text")
-        return parse_source(text, language, previous, grammar_sources=self.grammar_order, incremental=edited)
+            return parse_as_text(text, language, "the grammar hung or crashed on this text", path=path)
+        return parse_source(text, language, previous, grammar_sources=self.grammar_order, incremental=edited, path=path)
 
     def _extract_terms(self, keys: tuple[bytes, ...]) -> RowBatch:
         texts = {key: text for key in keys if (text := self._chunk_text(key)) is not None}

@@ -4,3 +4,6 @@
 (from_instruction (image_spec) @name) @stage
 
 (copy_instruction (param) @ref)
+
+(arg_instruction name: (_) @name) @constant
+(env_instruction (env_pair name: (_) @name) @constant)

@@ -94,15 +94,14 @@ class CompiledQueries(NamedTuple):
 
 @cache
 def compiled_queries(
-    language: str, grammar_sources: tuple[GrammarSource, ...] = GRAMMAR_SOURCES
+    language: str, grammar_sources: tuple[GrammarSource, ...] = GRAMMAR_SOURCES, more: str = ""
 ) -> CompiledQueries | None:
-    """Return the queries of a language, None if no source has a grammar for it."""
+    """Return the queries of a language, and of one more file; None if no source has a grammar for it."""
     grammar = grammar_loader(grammar_sources).grammar(language)
     if grammar is None:
         return None
-    patterns = [
-        pattern for name in LANGUAGES[language].query_files for pattern in split_patterns(read_query_file(name))
-    ]
+    files = LANGUAGES[language].query_files + ((more,) if more else ())
+    patterns = [pattern for name in files for pattern in split_patterns(read_query_file(name))]
     query, accepted = _compile_supported(grammar, patterns)
     return CompiledQueries(
         grammar=grammar,

@@ -25,7 +25,7 @@ _ASTRAL_REPLACEMENT = "ßß".encode()
 class SourceText:
     """The text of one file with normalized line ends."""
 
-    __slots__ = ("_macro_positions", "code", "data", "line_starts", "lines", "macro_names")
+    __slots__ = ("_macro_positions", "code", "data", "line_starts", "lines", "macro_names", "path")
 
     data: bytes
     """UTF-8 of the text; the last line is terminated like the others."""
@@ -35,11 +35,14 @@ class SourceText:
     """Definitions by macros of C, C++ and Rust, by the position of their placeholder in `code`."""
     lines: list[str]
     """The lines without their line ends."""
+    path: str
+    """Path of the file, "" if it is unknown."""
     line_starts: list[int]
     """Offset of the first byte of each line, and the offset after the last byte."""
 
-    def __init__(self, text: str, mask: Mask = "", language: str = "") -> None:
+    def __init__(self, text: str, mask: Mask = "", language: str = "", path: str = "") -> None:
         """Normalize a text, and mask it for the parser; `language` is that of the code in a document."""
+        self.path = path
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         if text.startswith("\ufeff"):
