@@ -25,7 +25,7 @@ from promptls.util.text.display import shorten_lines
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-CHUNKER_VERSION = 8
+CHUNKER_VERSION = 9
 """Version of outlines and chunks, part of the store's identity; increment it with every change of the result."""
 
 MAX_CHUNK_LINES = 80

@@ -194,8 +194,8 @@ def parse_as_text(text: str, language: str, problem: str = "", embedded: Sequenc
         problem: Why the text is not parsed with a grammar.
         embedded: Captures in code of other languages inside of the text.
     """
-    source = SourceText(text)
     definition = language_named(language)
+    source = SourceText(text, definition.mask if not definition.pack_grammar else "")
     if not definition.scanner and not embedded:
         chunked = split_into_chunks(source.lines)
         outline = Outline(language=language, lines=len(source.lines), chunks=chunked.chunks, problem=problem)
