@@ -136,7 +136,7 @@ APP, B = "src/app.py:1-10", "src/b.py:1"
         ("@file:src/app.py @folder:設計", [f"@file:src/app.py → {APP}", "@folder:設計 → 設計/仕様書.md:1"]),
         ("#file:src/b.py #file:nothing.py", [f"#file:src/b.py → {B}"]),
         ("@symbol:Cart.total", ["@symbol:Cart.total → src/app.py:2-3"]),
-        ("@class:Stack @def:one", ["@class:Stack → lib/stack.rs:1", "@def:one → src/app.py:7"]),
+        ("@class:Stack @def:one", ["@class:Stack → lib/stack.rs:1, lib/stack.rs:3-7", "@def:one → src/app.py:7"]),
         ("#sym:Cart.total(), #symbol:Nothing", ["#sym:Cart.total → src/app.py:2-3"]),
         # the full-width sign of Chinese and Japanese input methods
         ("请解释＠src/app.py和＠#Cart.total。", [f"＠src/app.py → {APP}", "＠#Cart.total → src/app.py:2-3"]),

@@ -29,6 +29,7 @@ from promptls.graph.node_explanation import (
 )
 from promptls.graph.nodes import Node
 from promptls.index import OutlineRef, Snapshot
+from promptls.languages import analyses_calls
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.model import CancelToken, FileText, Span
 from promptls.prompt.rendering.sanitized_lines import SanitizedLines
@@ -46,6 +47,9 @@ CHANGED = "changed since it was indexed; call again"
 """Note on a file whose lines are not known."""
 MAX_LINE_CHARACTERS = 100
 """Length to which lines of code in lists are shortened."""
+
+_FROM_CALLS = frozenset({"Called by", "Callers", "Callees", "Tested by", "Tests"})
+"""Titles of relations that are known from calls only."""
 
 _RELATIONS = ("callers", "callees", "supertypes", "subtypes", "users", "tests", "imports", "importers", "documents")
 
@@ -259,6 +263,9 @@ class _ExplanationText:
     def none(self, title: str) -> str:
         """Return the sentence for a relation without results, which may exist where syntax does not show it."""
         matches = plural(len(self._mentions), "textual match", "textual matches")
+        file = self._view.file_symbols(self._node.path)
+        if title in _FROM_CALLS and file is not None and not analyses_calls(file.language.name):
+            return f"{title}: unknown, because calls in {file.language.name} are not analysed ({matches})."
         return f"{title}: none found; values, templates and reflection are not analysed ({matches})."
 
     def _related(self, title: str, related: Iterable[RelatedNode]) -> str:

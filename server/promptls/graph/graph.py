@@ -10,7 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar, cast
 
@@ -430,7 +430,13 @@ class GraphView:
         file_symbols = self.file_symbols(ref[0])
         if symbol.kind == "constructor" and symbol.parent >= 0 and file_symbols is not None:
             names.add(file_symbols.symbols[symbol.parent].name)
-        mentions = {(path, name) for name in names - {""} for path in self.files_using(name)}
+        ignores_case = file_symbols is not None and file_symbols.language.ignores_case
+        mentions = {
+            (path, name)
+            for name in names - {""}
+            for spelling in (self._spellings.get(name.lower(), ()) if ignores_case else (name,))
+            for path in self.files_using(spelling)
+        }
         if symbol.parent < 0:
             mentions |= self._import_aliases(ref, symbol)
         versions = name_lookup.equivalent_definitions(self.snapshot, ref)
@@ -498,6 +504,14 @@ class GraphView:
     def files_using(self, key: str) -> tuple[str, ...]:
         """Return the paths of the files that refer to a name, or import a word prefixed by `IMPORT`."""
         return self._references.get(key, ())
+
+    @cached_property
+    def _spellings(self) -> Mapping[str, Sequence[str]]:
+        """Names that files refer to, by lower-case name."""
+        out: dict[str, list[str]] = {}
+        for word in self._references:
+            out.setdefault(word.lower(), []).append(word)
+        return out
 
     @cached_property
     def reference_counts(self) -> Mapping[str, int]:

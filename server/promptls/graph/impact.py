@@ -139,9 +139,11 @@ def text_mentions(
         rows &= set(reader.postings(term).rows.tolist())
     paths = {path for row in rows for path, _ in reader.locations(row) if path in view.snapshot.files}
     nearest = sorted(paths, key=lambda path: (-common_segments(path, ref[0]), path))[:MAX_TEXT_FILES]
-    escaped = re.escape(name)
-    word = re.compile(rf"(?<![\w$]){escaped}(?![\w$])")
-    code = re.compile(rf"(?:[.:>`'\"]{escaped}(?![\w$])|(?<![\w$]){escaped}[(`'\"])")
+    own_file = view.file_symbols(ref[0])
+    ignores_case = own_file is not None and own_file.language.ignores_case
+    escaped, flags = re.escape(name), re.IGNORECASE if ignores_case else 0
+    word = re.compile(rf"(?<![\w$]){escaped}(?![\w$])", flags)
+    code = re.compile(rf"(?:[.:>`'\"]{escaped}(?![\w$])|(?<![\w$]){escaped}[(`'\"])", flags)
     deadline = time.monotonic() + TEXT_TIMEOUT_S
     found: list[TextMention] = []
     for path in nearest:
@@ -149,11 +151,12 @@ def text_mentions(
         if time.monotonic() > deadline:
             break
         text = read(path)
-        if isinstance(text, FileText) and name in text.text:
+        if isinstance(text, FileText) and (ignores_case or name in text.text):
             known = set(_known_lines(view, path, name))
             own = symbol.span if symbol is not None and path == ref[0] else None
             for number, line in enumerate(text.lines):
-                is_new = name in line and number not in known and (own is None or number not in own)
+                is_new = number not in known and (own is None or number not in own)
+                is_new = is_new and (ignores_case or name in line)
                 if is_new and word.search(line):
                     found.append(TextMention(path, number, code.search(line) is not None))
     return tuple(sorted(found, key=lambda mention: not mention.is_code))

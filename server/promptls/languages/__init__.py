@@ -20,6 +20,7 @@ from promptls.languages.registry import (
     LANGUAGES,
     PLAIN_TEXT,
     UNKNOWN_CODE,
+    analyses_calls,
     language_named,
     read_query_file,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "Language",
     "Mask",
     "PathImports",
+    "analyses_calls",
     "implementation_paths",
     "language_by_alias",
     "language_named",

@@ -51,7 +51,7 @@ _DATA_EXTENSIONS = frozenset(
 )
 """Extensions of data and prose by which people recognize a file name."""
 
-_ATTRIBUTE_WORDS = frozenset("as comp for just pkg res star trigger".split())
+_ATTRIBUTE_WORDS = frozenset("as comp do for just pkg res star trigger".split())
 """Extensions that are more often the name of an attribute: "@app.trigger"."""
 
 FILE_EXTENSIONS = (_BY_EXTENSION.keys() | _DATA_EXTENSIONS) - _ATTRIBUTE_WORDS

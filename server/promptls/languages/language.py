@@ -32,6 +32,7 @@ Mask = Literal[
     "dart",
     "jinja",
     "dockerfile",
+    "fixed_columns",
     "bird_tracks",
     "chunks",
     "modules",
@@ -45,9 +46,10 @@ macros that declare enumerations, and blanks those alone on a line. "macros" bla
 "signatures" separates call signatures that lack a semicolon, which the TypeScript grammars cannot parse.
 "kotlin" blanks context parameters and ends the last member of a one-line block. "hcl" shortens one-line blocks with commas.
 "dart" turns extension types into classes. "jinja" blanks tags, whose calls are references. "dockerfile" joins
-the words of the value in `ENV name value`.
-"bird_tracks" keeps the code of literate Haskell. Of an embedded language,
-"chunks" keeps the chunks of R Markdown and Quarto, "source_blocks" those of Org, and "modules" the statements of MDX. "c" and "cpp" hide preprocessor conditionals, and macros in declarations.
+the words of the value in `ENV name value`. "fixed_columns" blanks columns 1 to 6 and from 73 of COBOL in fixed format.
+"bird_tracks" keeps the code of literate Haskell. Of an embedded language, "chunks" keeps the chunks of R Markdown and
+Quarto, "source_blocks" those of Org, and "modules" the statements of MDX. "c" and "cpp" hide preprocessor conditionals, and
+macros in declarations; "cpp" also blanks the configuration of kernel launches.
 """
 
 Scanner = Literal["", "sql", "lines", "template", "headings"]
@@ -228,12 +230,17 @@ class Language(Struct, frozen=True, kw_only=True):
     """Rewriting of the source before it is parsed."""
     scanner: Scanner = ""
     """Search for definitions in the text instead of in the syntax tree."""
-    definition_patterns: tuple[tuple[str, str], ...] = ()
-    """Additional lines that begin a definition, for the scanner "lines": (kind, regular expression with a group "name").
+    definition_patterns: tuple[tuple[str, ...], ...] = ()
+    """Additional lines that begin a definition, for the scanner "lines": (kind, regular expression, end).
 
-    The expression is matched at the beginning of a line. A kind with a "+" extends to the next line that the same
-    expression matches.
+    The expressions are matched at the beginning of a line, ignoring case. The first has a group "name". The second may
+    be missing, and matches the last line of the definition. A kind with a "+" extends to the line before the next one
+    that either expression matches.
     """
+    call_patterns: tuple[str, ...] = ()
+    """Regular expressions, ignoring case, for calls within a line, with a group "name"; for code without a grammar."""
+    ignores_case: bool = False
+    """Names that differ in case only are the same name."""
 
     file_definition: FileDefinition | None = None
 
@@ -264,6 +271,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """Kinds of symbols that have methods; `FILE` if a file is a type, with fields and methods at its top level."""
     constructor: str = ""
     """Name of the method that initializes an object, or `NAMED_AFTER_TYPE`."""
+    declares_before: bool = False
+    """Files declare a callable before its definition; the definition replaces the declaration in the same file."""
     assignment_defines_method: bool = False
     """A function whose name has an owner, as in "A.b = function", is a method."""
     visibility: Visibility = EVERYTHING
@@ -312,6 +321,8 @@ class Language(Struct, frozen=True, kw_only=True):
     "types": a nested type, outside of its outer type. "modules": the content of a module, in the code around it.
     "members": the content of a table or class.
     """
+    modules_are_called: bool = False
+    """A module is called or instantiated by its name, as a function is."""
     functions_as_members: bool = False
     """Functions are passed around as members of modules and objects: a member call may mean a plain function."""
     capitalized_types: bool = False

@@ -7,7 +7,9 @@ because some grammars of the pack never terminate on plain text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -46,6 +48,16 @@ LANGUAGES: dict[str, Language] = {language.name: language for language in _defin
 def language_named(name: str) -> Language:
     """Return the language of this name; `PLAIN_TEXT` for an unknown name."""
     return LANGUAGES.get(name) or (UNKNOWN_CODE if name == UNKNOWN_CODE.name else PLAIN_TEXT)
+
+
+_CALL = re.compile(r"@call\b")
+
+
+@cache
+def analyses_calls(name: str) -> bool:
+    """Return whether the calls in code of a language are known; otherwise no answer may deny that there are any."""
+    language = language_named(name)
+    return bool(language.call_patterns) or any(_CALL.search(read_query_file(file)) for file in language.query_files)
 
 
 def read_query_file(name: str) -> str:

@@ -10,6 +10,12 @@ from typing import Any
 
 from promptls.languages.language import Language
 
+CALL_WITH_PARENTHESES = r"(?<![\w$@])(?P<name>[^\W\d][\w$]*[!?]?)\("
+"""A name with arguments in parentheses; a pattern of `Language.call_patterns`."""
+
+COMMAND = r"(?:^|[;{}=]|\breturn\b)[ \t]*(?P<name>[^\W\d]\w*)(?=[ \t]+[^\s=]|[ \t]*(?:$|[;{}]))"
+"""A word that begins a statement; most are keywords, which never are the name of a definition."""
+
 
 def outlined(name: str, extensions: str, **fields: Any) -> Language:
     """Return a language whose grammar and query file have its name, unless its lines are scanned.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from promptls.extensions.languages import outlined
+from promptls.extensions.languages import CALL_WITH_PARENTHESES, outlined
 from promptls.languages.python import PYTHON
 
 _CMAKE_COMMANDS = {
@@ -23,6 +23,7 @@ CMAKE = outlined(
     line_comments=("#",),
     block_comments=(("#[[", "]]"),),
     definition_calls=_CMAKE_COMMANDS | {name.upper(): kind for name, kind in _CMAKE_COMMANDS.items()},
+    ignores_case=True,
 )
 
 STARLARK = replace(
@@ -63,6 +64,7 @@ GN = outlined(
     "gn",
     "gn gni",
     scanner="lines",
+    call_patterns=(CALL_WITH_PARENTHESES,),
     line_comments=("#",),
     definition_patterns=(
         ("function", r"template\([ \t]*\"(?P<name>[^\"$\n]{1,100})\"[ \t]*\)"),
@@ -78,6 +80,12 @@ PUPPET = outlined(
     "puppet",
     "pp",
     scanner="lines",
+    call_patterns=(
+        r"\b(?:include|require|contain|node)[ \t]+(?P<name>[\w:]+)",
+        r"\bclass[ \t]*\{[ \t]*['\"](?P<name>[\w:]+)['\"]",
+        r"^[ \t]*(?P<name>[a-z][\w:]*)[ \t]*\{",
+        CALL_WITH_PARENTHESES,
+    ),
     line_comments=("#",),
     name_separators=("::",),
     definition_patterns=(
@@ -92,6 +100,7 @@ JSONNET = outlined(
     "jsonnet",
     "jsonnet libsonnet",
     scanner="lines",
+    call_patterns=(CALL_WITH_PARENTHESES,),
     line_comments=("//", "#"),
     block_comments=(("/*", "*/"),),
     definition_patterns=(

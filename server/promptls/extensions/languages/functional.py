@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptls.extensions.languages import outlined
+from promptls.extensions.languages import CALL_WITH_PARENTHESES, outlined
 
 ERLANG = outlined(
     "erlang",
@@ -59,6 +59,7 @@ RESCRIPT = outlined(
     "res resi re rei",
     aliases=("reason", "reasonml"),
     scanner="lines",
+    call_patterns=(CALL_WITH_PARENTHESES,),
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
     definition_patterns=(

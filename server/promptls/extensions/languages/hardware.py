@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from promptls.extensions.languages import outlined
+from promptls.extensions.languages import CALL_WITH_PARENTHESES, outlined
 from promptls.languages.language import Language
 
 VERILOG = outlined(
-    "verilog", "v vh vlg sv svh", aliases=("systemverilog", "sv"), line_comments=("//",), block_comments=(("/*", "*/"),)
+    "verilog",
+    "v vh vlg sv svh",
+    aliases=("systemverilog", "sv"),
+    line_comments=("//",),
+    block_comments=(("/*", "*/"),),
+    modules_are_called=True,
 )
 
-VHDL = outlined("vhdl", "vhd vhdl vho", line_comments=("--",))
+VHDL = outlined(
+    "vhdl",
+    "vhd vhdl vho",
+    line_comments=("--",),
+    ignores_case=True,
+    declares_before=True,
+    modules_are_called=True,
+    member_operators=(),
+)
 
 GLSL = Language(
     name="glsl",
@@ -38,6 +51,7 @@ WGSL = outlined(
     "wgsl",
     "wgsl",
     scanner="lines",
+    call_patterns=(CALL_WITH_PARENTHESES,),
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
     definition_patterns=(

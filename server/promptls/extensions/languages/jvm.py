@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptls.extensions.languages import outlined
+from promptls.extensions.languages import CALL_WITH_PARENTHESES, COMMAND, outlined
 from promptls.languages.language import Language
 
 _MODIFIERS = r"(?:(?:public|private|protected|static|final|abstract|synchronized)[ \t]+){0,5}"
@@ -19,8 +19,8 @@ GROOVY = Language(
     definition_patterns=(
         ("function", rf"[ \t]*(?:@\w+[ \t]+)?{_MODIFIERS}def[ \t]+(?:[\w<>\[\].]+[ \t]+)?(?P<name>\w+|'[^'\n]{{1,120}}'|\"[^\"\n]{{1,120}}\")[ \t]*\("),
         ("function", r"[ \t]*(?:@\w+[ \t]+)?(?:public|private|protected|static|final|abstract)[ \t]+(?:(?:static|final|abstract|synchronized)[ \t]+){0,3}(?:[\w.]+(?:<[^\n(){}=]{0,80}>)?(?:\[\])*[ \t]+)?(?P<name>[A-Za-z_]\w*)[ \t]*\("),
-        ("function", r"[ \t]*(?!new\b|return\b|throw\b|else\b|assert\b)[A-Za-z][\w.]*(?:<[^\n(){}=]{0,80}>)?(?:\[\])*[ \t]+(?P<name>[A-Za-z_]\w*)[ \t]*\([^\n()]*\)[ \t]*(?:throws[ \t]+[\w., \t]+)?\{?[ \t]*$"),
-        ("constructor", r"[ \t]+(?:(?:public|private|protected)[ \t]+)?(?P<name>[A-Z]\w*)[ \t]*\([^\n()]*\)[ \t]*\{[ \t]*$"),
+        ("function", r"[ \t]*(?!new\b|return\b|throw\b|else\b|assert\b)[A-Za-z][\w.]*(?:<[^\n(){}=]{0,80}>)?(?:\[\])*[ \t]+(?P<name>[A-Za-z_]\w*)[ \t]*\([^\n()]*\)[ \t]*(?:throws[ \t]+[\w., \t]+)?(?:\{[^\n]*)?$"),
+        ("constructor", r"[ \t]+(?:(?:public|private|protected)[ \t]+)?(?P<name>(?-i:[A-Z])\w*)[ \t]*\([^\n()]*\)[ \t]*\{[ \t]*$"),
         ("target", r"[ \t]*task[ \t]+(?P<name>\w+)\b"),
         ("target", r"[ \t]*(?:tasks\.)?(?:register|create)\(?[ \t]*['\"](?P<name>[\w.-]+)['\"]"),
         ("target", r"[ \t]*tasks\.(?:register|create|named)\(?[ \t]*['\"](?P<name>[\w.-]+)['\"]"),
@@ -28,7 +28,9 @@ GROOVY = Language(
         ("function", r"[ \t]*(?:process|workflow)[ \t]+(?P<name>\w+)[ \t]*\{"),
         ("constant", r"[ \t]*(?:(?:public|private|protected)[ \t]+)?static[ \t]+final[ \t]+(?:[\w<>\[\].]+[ \t]+)?(?P<name>[A-Z]\w*)[ \t]*="),
     ),
+    call_patterns=(CALL_WITH_PARENTHESES, COMMAND),
     names_without_import=True,
+    implicit_self=True,
 )  # fmt: skip
 
 APEX = outlined(
@@ -43,6 +45,8 @@ APEX = outlined(
     ),
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
+    ignores_case=True,
+    implicit_self=True,
 )
 
 HAXE = outlined(
@@ -50,6 +54,7 @@ HAXE = outlined(
     "hx hxsl",
     aliases=("hx",),
     scanner="lines",
+    call_patterns=(CALL_WITH_PARENTHESES,),
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
     definition_patterns=(
@@ -64,6 +69,7 @@ ACTIONSCRIPT = outlined(
     "as",
     aliases=("as3",),
     scanner="lines",
+    call_patterns=(CALL_WITH_PARENTHESES,),
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
     definition_patterns=(

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from promptls.index.syntax.line_calls import code_lines
 from promptls.index.syntax.symbol_builder import SymbolDraft, new_draft
 from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import Language
@@ -117,9 +118,6 @@ def _next_not_above(values: Sequence[int]) -> list[int]:
     return result
 
 
-MAX_LINE_CHARS = 300
-"""Longest line that can begin a definition; longer ones are data."""
-
 _MODIFIERS = (
     r"(?:(?:public|private|protected|internal|static|final|abstract|export|default|pub|extern|inline|virtual|override|async"
     r"|partial|sealed|open|global|local|shared|friend|pure|impure|recursive|elemental|unsafe|external|friendly|readonly"
@@ -169,19 +167,6 @@ _KEYWORD_NAMES = frozenset(
 )
 """Words that are never the name of a definition; most of them reveal prose."""
 
-_COMMENT_OPENERS = {
-    "/*": "*/",
-    "(*": "*)",
-    "{-": "-}",
-    "<!--": "-->",
-    '"""': '"""',
-    "'''": "'''",
-    "=begin": "=end",
-    "#|": "|#",
-    "#=": "=#",
-}
-_LINE_COMMENTS = ("//", "--", ";", "%", "'", "!", "# ", "##", "rem ", "REM ", "::")
-
 
 class _Head(NamedTuple):
     """A line that begins a definition; the columns are in characters."""
@@ -190,23 +175,19 @@ class _Head(NamedTuple):
     kind: str
     name: str
     column: int
-    pattern: int  # number of the additional pattern whose definitions extend to the next one, -1 for others
+    end: int  # line after the definition, -1 if its indentation, braces and words decide
 
 
 def scan_lines(source: SourceText, language: Language) -> list[SymbolDraft]:
     """Return the definitions of a text."""
-    lines = source.lines
+    lines = source.code_lines()
     extents = Extents(lines)
-    heads = list(_heads(lines, language))
-    next_of_pattern: dict[int, int] = {}
     drafts: list[SymbolDraft] = []
-    for head in reversed(heads):
-        if head.pattern >= 0:
-            end = next_of_pattern.get(head.pattern, len(lines))
-            next_of_pattern[head.pattern] = head.line
+    for head in _heads(lines, language):
+        if head.end >= 0:
+            end, body_line = head.end, head.line + 1
             while end > head.line + 1 and not lines[end - 1].strip():
                 end -= 1
-            body_line = head.line + 1
         else:
             end, body_line = extents.of(head.line, head.kind in REPEATED_KINDS)
         text = lines[head.line]
@@ -216,7 +197,6 @@ def scan_lines(source: SourceText, language: Language) -> list[SymbolDraft]:
         name_start = source.line_starts[head.line] + _size(text[: head.column])
         body = source.line_starts[body_line] - 1 if head.line < body_line < end else -1
         drafts.append(new_draft(head.kind, head.name, name_start, start, last, body))
-    drafts.reverse()
     return drafts
 
 
@@ -224,51 +204,67 @@ def _size(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
+class _Pattern(NamedTuple):
+    """A compiled row of `Language.definition_patterns`."""
+
+    kind: str
+    begin: re.Pattern[str]
+    end: re.Pattern[str] | None
+    extends_to_next: bool
+
+
 @lru_cache(maxsize=64)
-def _compiled(patterns: tuple[tuple[str, str], ...]) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in patterns)
+def _compiled(rows: tuple[tuple[str, ...], ...]) -> tuple[_Pattern, ...]:
+    return tuple(
+        _Pattern(
+            kind.rstrip("+"),
+            re.compile(begin, re.IGNORECASE),
+            re.compile(end[0], re.IGNORECASE) if end else None,
+            kind.endswith("+"),
+        )
+        for kind, begin, *end in rows
+    )
 
 
-def _heads(lines: Sequence[str], language: Language) -> Iterator[_Head]:
-    """Yield the lines that begin a definition."""
+def _heads(lines: Sequence[str], language: Language) -> list[_Head]:
+    """Return the lines that begin a definition, with the ends that the patterns of the language determine."""
     patterns = _compiled(language.definition_patterns)
-    line_comments = language.line_comments or _LINE_COMMENTS
-    openers = dict(language.block_comments) or _COMMENT_OPENERS
-    last_closer = {closer: _last_line_with(lines, closer) for closer in openers.values()}
-    closer = ""
-    for i, text in enumerate(lines):
-        code = text.strip()
-        if closer:
-            if closer in code:
-                closer = ""
-            continue
-        if not code or len(text) > MAX_LINE_CHARS:
-            continue
-        opener = next((o for o in openers if code.startswith(o)), None)
-        if opener is not None:
-            end = openers[opener]
-            if end not in code[len(opener) :] and last_closer[end] > i:
-                closer = end
-            continue
-        found = _match_patterns(text, patterns)
-        if found is not None:
-            yield _Head(i, *found)
-        elif not code.startswith(line_comments):
-            general = _match_general(text, lines[i + 1] if i + 1 < len(lines) else "")
-            if general is not None:
-                yield _Head(i, *general, -1)
-
-
-def _last_line_with(lines: Sequence[str], text: str) -> int:
-    return next((i for i in range(len(lines) - 1, -1, -1) if text in lines[i]), -1)
-
-
-def _match_patterns(text: str, patterns: tuple[tuple[str, re.Pattern[str]], ...]) -> tuple[str, str, int, int] | None:
-    for number, (kind, pattern) in enumerate(patterns):
-        match = pattern.match(text)
+    bounded = (n for n, pattern in enumerate(patterns) if pattern.end is not None or pattern.extends_to_next)
+    pending: dict[int, list[int]] = {n: [] for n in bounded}  # heads without an end by pattern, the innermost last
+    heads: list[_Head] = []
+    for i, is_comment in code_lines(lines, language):
+        text = lines[i]
+        number, match = next(
+            ((n, match) for n, pattern in enumerate(patterns) if (match := pattern.begin.match(text))), (-1, None)
+        )
+        ended = [n for n, inside in pending.items() if (inside or n == number) and _ends(patterns[n], text)]
+        for n in pending:
+            if patterns[n].extends_to_next and (n == number or n in ended):
+                _end(heads, pending[n], i)
+            if n == number:
+                pending[n].append(len(heads))
         if match is not None:
-            return kind.rstrip("+"), match["name"], match.start("name"), number if kind.endswith("+") else -1
-    return None
+            heads.append(_Head(i, patterns[number].kind, match["name"], match.start("name"), -1))
+        elif not is_comment and (general := _match_general(text, lines[i + 1] if i + 1 < len(lines) else "")):
+            heads.append(_Head(i, *general, -1))
+        for n in ended:
+            if not patterns[n].extends_to_next:
+                _end(heads, pending[n], i + 1)
+    for n in pending:
+        if patterns[n].extends_to_next:
+            _end(heads, pending[n], len(lines))
+    return heads
+
+
+def _ends(pattern: _Pattern, text: str) -> bool:
+    return pattern.end is not None and pattern.end.match(text) is not None
+
+
+def _end(heads: list[_Head], pending: list[int], end: int) -> None:
+    """End the innermost pending definition before a line."""
+    if pending:
+        last = pending.pop()
+        heads[last] = heads[last]._replace(end=end)
 
 
 def _match_general(text: str, next_line: str) -> tuple[str, str, int] | None:

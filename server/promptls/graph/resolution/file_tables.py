@@ -77,14 +77,20 @@ class FileSymbols:
 
     def references_named(self, name: str) -> Iterator[tuple[int, Reference]]:
         """Yield (owner, reference) for each reference to a name."""
-        name_id = self._name_ids.get(name)
-        if name_id is not None:
-            for at in np.flatnonzero(self._references[:, 0] == name_id):
+        name_ids = self._name_ids.get(self._key(name))
+        if name_ids is not None:
+            for at in np.flatnonzero(np.isin(self._references[:, 0], name_ids)):
                 yield int(self._reference_owners[at]), self._decode_reference(int(at))
 
     @cached_property
-    def _name_ids(self) -> dict[str, int]:
-        return {name: i for i, name in enumerate(self.outline.ref_names)}
+    def _name_ids(self) -> dict[str, list[int]]:
+        out: dict[str, list[int]] = {}
+        for i, name in enumerate(self.outline.ref_names):
+            out.setdefault(self._key(name), []).append(i)
+        return out
+
+    def _key(self, name: str) -> str:
+        return name.lower() if self.language.ignores_case else name
 
     @cached_property
     def children(self) -> dict[int, list[int]]:

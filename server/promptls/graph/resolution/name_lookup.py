@@ -228,7 +228,9 @@ def _find_workspace_definitions(
     snapshot: Snapshot, name: str, language: str, receiver: str, type_name: str
 ) -> tuple[Resolution, ...]:
     rules = language_named(language)
-    kinds = CALLABLE_KINDS | TYPE_KINDS | {"table", "view"} | ({"module"} if rules.mixins.are_modules else frozenset())
+    kinds = CALLABLE_KINDS | TYPE_KINDS | {"table", "view"}
+    if rules.mixins.are_modules or rules.modules_are_called:
+        kinds |= {"module"}
     max_definitions = MAX_CANDIDATES if type_name else MAX_AMBIGUOUS
     refs = snapshot.names.get(name.lower(), ())
     if type_name and len(refs) > MAX_CANDIDATES:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from promptls.graph.resolution import name_lookup
 from promptls.graph.resolution.expression_types import MAX_STEPS, ExpressionResolver
 from promptls.graph.resolution.file_tables import SUPER_NAMES, FileSymbols, FileSymbolsCache
@@ -47,6 +49,8 @@ class NameResolver:
         file = self.file_symbols(path)
         if file is None:
             return ()
+        if file.language.ignores_case:
+            reference = self._spelled_as_defined(path, reference)
         budget = self._expressions.budget
         if budget.remaining is not None or self.types.is_resolving_bases:
             # Results of nested lookups are not cached: the budget may run out there, and cycles are cut.
@@ -65,6 +69,13 @@ class NameResolver:
             finally:
                 budget.remaining = None
         return resolutions
+
+    def _spelled_as_defined(self, path: str, reference: Reference) -> Reference:
+        """Return a reference with the spelling of its name in the nearest file that defines it."""
+        refs = self.snapshot.names.get(reference.name.lower(), ())[: name_lookup.MAX_CANDIDATES]
+        nearest = max(refs, key=lambda ref: (ref[0] == path, name_lookup.common_segments(ref[0], path)), default=None)
+        symbol = self.snapshot.symbol(nearest) if nearest is not None else None
+        return replace(reference, name=symbol.name) if symbol is not None else reference
 
     def _resolve(self, path: str, file: FileSymbols, owner: int, reference: Reference) -> tuple[Resolution, ...]:
         is_elixir = file.outline.language == "elixir"

@@ -111,6 +111,14 @@ _ITEM_MACRO = re.compile(
 _STATIC_REF = re.compile(rb"\bstatic\s+(ref)\s+\w+\s*:")
 _BIT_SET = re.compile(rb"\b(struct|impl)\s+(\w+)(\s*:\s*[\w:]+)(?=\s*\{)")
 _BIT = re.compile(rb"\bconst\s+\w+(\s*=[^;{}]*)(?=;)")
+_KERNEL_LAUNCH = re.compile(rb"<<<(?:[^<>;{}]|->|<(?!<)|>(?!>)){1,400}>>>(?=\s{0,80}\()")
+"""Configuration of a launch in CUDA and HIP; without it, the launch is a call."""
+_FIXED_COLUMNS = re.compile(
+    rb"^[^\n\t]{6} (?:(?:IDENTIFICATION|ID|ENVIRONMENT|DATA|PROCEDURE)[ \t]+DIVISION\b|01[ \t])",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""A line of COBOL that begins in column 8, where only the fixed format requires it."""
+_OUTER_COLUMNS = re.compile(rb"^([^\n\t]{6})([^\n]{1,66})([^\n]*)$", re.MULTILINE)
 _FIRST_BRANCH = re.compile(rb"^([ \t]*)if\s+#\[cfg", re.MULTILINE)
 _BRANCH = re.compile(
     rb"^([ \t]*)(?:if|\}(?:[ \t]*else)?(?:[ \t]+if)?)(?:\s+#\[cfg[^\n]{0,300}\])?[ \t]*\{?[ \t]*$", re.MULTILINE
@@ -356,6 +364,8 @@ def apply_mask(code: bytes, mask: Mask, language: str = "") -> tuple[bytes, Mapp
     if mask in _BLOCK_LINES:
         return _blocks_only(code, mask, language), _NO_NAMES
     if mask in ("c", "cpp"):
+        if mask == "cpp" and b"<<<" in code:
+            code = _KERNEL_LAUNCH.sub(lambda match: match[0].translate(BLANK), code)
         return mask_preprocessor(code, mask == "c")
     if mask == "macros":
         return without_item_macros(code) if b"! {\n" in code or b"!{\n" in code else (code, _NO_NAMES)
@@ -378,9 +388,15 @@ def apply_mask(code: bytes, mask: Mask, language: str = "") -> tuple[bytes, Mapp
         code = _ENV_WITH_BLANKS.sub(lambda match: match[1] + _NON_WORD.sub(b"_", match[2]), code)
     elif mask == "hcl":
         code = _BLOCK_WITH_COMMAS.sub(lambda match: match[1] + b" " * len(match[2]), code)
+    elif mask == "fixed_columns" and _FIXED_COLUMNS.search(code) is not None:
+        code = _OUTER_COLUMNS.sub(_inner_columns, code)
     elif mask == "dart" and b"extension" in code:
         code = _EXTENSION_TYPE.sub(_as_class, code)
     return code, _NO_NAMES
+
+
+def _inner_columns(match: re.Match[bytes]) -> bytes:
+    return match[1].translate(BLANK) + match[2] + match[3].translate(BLANK)
 
 
 def _without_group(match: re.Match[bytes]) -> bytes:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from promptls.index.syntax import doc_comments
 from promptls.index.syntax.doc_types import documented_imports
 from promptls.index.syntax.jinja import tag_references
+from promptls.index.syntax.line_calls import find_calls
 from promptls.index.syntax.references import DeclarationCache, EncodedReferences, ReferenceCache, find_references
 from promptls.index.syntax.symbol_builder import (
     SINGLE_STATEMENT_KINDS,
@@ -213,10 +214,11 @@ def extract_outline(
 
 
 def _scan(source: SourceText, language: Language, captures: Captures) -> None:
-    """Add what the scanner of a language finds, the references in tags of Jinja, and the definition that the file is."""
+    """Add what the scanner and the patterns of a language find, and the definition that the file is."""
     scan = service(f"scan-{language.scanner}") if language.scanner else None
     if scan is not None:
         captures.definitions += scan(source, language)
+    captures.references += find_calls(source, language)
     if language.mask == "jinja":
         captures.references += tag_references(source.data)
     if language.file_definition is not None and source.path:
@@ -237,7 +239,7 @@ def _file_definition(source: SourceText, file: FileDefinition, others: Sequence[
 
 
 def scan_outline(source: SourceText, language: Language, embedded: Sequence[Captures] = ()) -> ExtractedOutline:
-    """Extract the symbols that the scanner of a language finds in the text, and those of embedded code."""
+    """Extract the symbols and calls that the scanner of a language finds in the text, and those of embedded code."""
     captures = Captures()
     for other in embedded:
         captures.add(other, 0)
@@ -258,9 +260,11 @@ def _outline_of(
         outline.problem = f"only the first {MAX_SYMBOLS} definitions are known"
         del drafts[MAX_SYMBOLS:]
     outline.imports, import_starts = _extract_imports(source, captures, language)
-    nested = _nest(
-        [draft for draft in drafts if draft.kind != "variable" or not _contains_any(draft, import_starts)], language
-    )
+    drafts = [draft for draft in drafts if draft.kind != "variable" or not _contains_any(draft, import_starts)]
+    nested = _nest(drafts, language)
+    declarations = _declarations(nested) if language.declares_before else ()
+    if declarations:
+        nested = _nest([draft for draft in drafts if draft not in declarations], language)
     complexities = cyclomatic_complexities(
         [(draft.start, draft.end, draft.parent) for draft in nested],
         [draft.kind for draft in nested],
@@ -342,6 +346,8 @@ def _nest(drafts: Sequence[SymbolDraft], language: Language) -> list[SymbolDraft
             parent = nested[parent].parent
         if parent >= 0 and draft.kind in CALLABLE_KINDS and _is_named_by(nested[parent], draft):
             continue
+        if parent >= 0 and draft.name_starts and draft.name_starts == nested[parent].name_starts:
+            continue
         while parent >= 0 and draft.shares_declaration and nested[parent].kind in _DECLARED_KINDS:
             parent = nested[parent].parent
         draft.parent = parent
@@ -363,6 +369,13 @@ def _nest(drafts: Sequence[SymbolDraft], language: Language) -> list[SymbolDraft
         stack.append(len(nested))
         nested.append(draft)
     return nested
+
+
+def _declarations(nested: Sequence[SymbolDraft]) -> list[SymbolDraft]:
+    """Return the callables without a body that the same file defines with one."""
+    callables = [draft for draft in nested if draft.kind in CALLABLE_KINDS]
+    defined = {draft.qualified.lower() for draft in callables if draft.body is not None}
+    return [draft for draft in callables if draft.body is None and draft.qualified.lower() in defined]
 
 
 def _is_named_by(constant: SymbolDraft, function: SymbolDraft) -> bool:

@@ -203,8 +203,8 @@ def parse_as_text(
         embedded: Captures in code of other languages inside of the text.
         path: Path of the file, which some definitions depend on.
     """
-    source = SourceText(text, path=path)
     definition = language_named(language)
+    source = SourceText(text, definition.mask if not definition.pack_grammar else "", path=path)
     if not definition.scanner and not embedded:
         chunked = split_into_chunks(source.lines)
         outline = Outline(language=language, lines=len(source.lines), chunks=chunked.chunks, problem=problem)

@@ -14,8 +14,9 @@ from promptls.graph.definition_items import definition_item, find_tests_named_af
 from promptls.graph.graph import GraphView
 from promptls.graph.impact import implementations_of, value_uses
 from promptls.graph.nodes import Edge
-from promptls.graph.traversal import MIN_CERTAINTY, call_paths, callables_in, callees, callers
+from promptls.graph.traversal import MIN_CERTAINTY, call_paths, callables_in, callees
 from promptls.index import OutlineRef
+from promptls.languages import analyses_calls
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.outcomes import included, unresolved
 from promptls.mentions.path_lookup import resolve_folders, split_root
@@ -48,18 +49,37 @@ Relation = Callable[[GraphView, OutlineRef], Iterable[OutlineRef]]
 def resolve_callers(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve "@callers:name" to the definitions that call it, else to the places that pass, register or bind it."""
     refs = _find_definitions(mention, context, full_argument(mention))
-    outcome = _related_outcome(mention, context, refs, callers, "caller", lambda _, ref: [ref])
-    if outcome.status != "unresolved" or isinstance(refs, MentionOutcome):
-        return outcome
+    if isinstance(refs, MentionOutcome):
+        return refs
+    own = set(refs)
+    items = _use_items(refs, context, lambda *one: (edge for edge in _calls(*one) if edge.source not in own))
+    if items:
+        return _counted_outcome(mention, items, "caller")
+    unknown = _unknown_calls(mention, context, refs, "Callers")
     items = _use_items(refs, context, _value_uses)
-    return _counted_outcome(mention, items[:MAX_ITEMS], len(items), "use as a value") if items else outcome
+    if not items:
+        return unknown or _counted_outcome(mention, (), "caller")
+    outcome = _counted_outcome(mention, items, "use", "as a value")
+    return replace(outcome, reason=f"{outcome.reason} {unknown.reason}") if unknown is not None else outcome
+
+
+def _unknown_calls(
+    mention: Mention, context: ResolveContext, refs: Iterable[OutlineRef], noun: str
+) -> MentionOutcome | None:
+    """Return the outcome if calls in the language of a definition are not analysed, None if they are."""
+    files = filter(None, (context.graph.file_symbols(path) for path, _ in refs))
+    names = sorted({file.language.name for file in files if not analyses_calls(file.language.name)})
+    reason = f"{noun} of {full_argument(mention)} are unknown, because calls in {' and '.join(names)} are not analysed."
+    return unresolved(mention, reason) if names else None
 
 
 def resolve_callees(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve "@callees:name" to the definitions that it calls."""
-    return _related_outcome(
-        mention, context, _find_definitions(mention, context, full_argument(mention)), callees, "callee"
-    )
+    refs = _find_definitions(mention, context, full_argument(mention))
+    outcome = _related_outcome(mention, context, refs, callees, "callee")
+    if outcome.status != "unresolved" or isinstance(refs, MentionOutcome):
+        return outcome
+    return _unknown_calls(mention, context, refs, "Callees") or outcome
 
 
 def resolve_tests(mention: Mention, context: ResolveContext) -> MentionOutcome:
@@ -93,8 +113,17 @@ def resolve_usages(mention: Mention, context: ResolveContext) -> MentionOutcome:
     refs = _find_definitions(mention, context, full_argument(mention))
     if isinstance(refs, MentionOutcome):
         return refs
-    items = _use_items(refs, context, _uses)
-    return _counted_outcome(mention, items[:MAX_ITEMS], len(items), "use")
+    return _counted_outcome(mention, _use_items(refs, context, _uses), "use")
+
+
+def _calls(ref: OutlineRef, context: ResolveContext) -> Iterator[Edge]:
+    """Yield the calls of a definition, at the top level of files too; the type of a constructor is one of its callers."""
+    view = context.graph
+    calls = [edge for edge in view.incoming(ref) if edge.type == "calls" and edge.weight >= MIN_CERTAINTY]
+    yield from sorted(calls, key=lambda edge: (edge.source, edge.line))
+    symbol = view.symbol(ref)
+    if symbol is not None and symbol.kind == "constructor" and symbol.parent >= 0:
+        yield Edge((ref[0], symbol.parent), ref, "calls", 1.0, ref[0], symbol.span.start)
 
 
 def _uses(ref: OutlineRef, context: ResolveContext) -> Iterator[Edge]:
@@ -174,16 +203,16 @@ def _related_outcome(
     own = set(refs)
     related = [r for r in dict.fromkeys(r for ref in refs for r in relation(view, ref)) if r not in own]
     names = used_names(view, (u for ref in refs for u in used(view, ref))) if used is not None else frozenset()
-    items = [item for ref in related[:MAX_ITEMS] if (item := _item(view, ref, None, context, names)) is not None]
-    return _counted_outcome(mention, items, len(related), noun)
+    items = [item for ref in related if (item := _item(view, ref, None, context, names)) is not None]
+    return _counted_outcome(mention, items, noun)
 
 
-def _counted_outcome(mention: Mention, items: Sequence[Item], count: int, noun: str) -> MentionOutcome:
+def _counted_outcome(mention: Mention, items: Sequence[Item], noun: str, kind: str = "") -> MentionOutcome:
     if not items:
         return unresolved(mention, f"No {noun}s of {full_argument(mention)} found {_LIMITATION}.")
-    counted = plural(count, noun)
-    some = f"The first {len(items)} of {counted}" if count > len(items) else counted
-    return included(mention, items, f"{some} {_LIMITATION}.")
+    counted = f"{plural(len(items), noun)} {kind}".rstrip()
+    some = f"The first {MAX_ITEMS} of {counted}" if len(items) > MAX_ITEMS else counted
+    return included(mention, items[:MAX_ITEMS], f"{some} {_LIMITATION}.")
 
 
 def _find_definitions(

@@ -14,4 +14,8 @@
 (declType name: (_) @name) @type
 (declConst name: (_) @name) @constant
 (exprCall entity: (identifier) @call)
-(exprCall entity: (exprDot rhs: (identifier) @call))
+(statement (identifier) @call)
+(assignment rhs: (identifier) @call)
+(exprBinary (identifier) @call)
+(exprArgs (identifier) @call)
+(exprDot rhs: (identifier) @call)

@@ -13,5 +13,5 @@
 (parameter_declaration (list_of_param_assignments (param_assignment (parameter_identifier (simple_identifier) @name)))) @constant
 (local_parameter_declaration (list_of_param_assignments (param_assignment (parameter_identifier (simple_identifier) @name)))) @constant
 (text_macro_definition (text_macro_name (text_macro_identifier (simple_identifier) @name))) @constant
-(module_instantiation . (simple_identifier) @ref)
+(module_instantiation . (simple_identifier) @call)
 (tf_call (simple_identifier) @call)

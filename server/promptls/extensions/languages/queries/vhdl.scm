@@ -14,3 +14,12 @@
 (subtype_declaration name: (_) @name) @type
 (constant_declaration (identifier_list . (identifier) @name)) @constant
 (architecture_body (declarative_part (signal_declaration (identifier_list . (identifier) @name)) @variable))
+(component_instantiation component: (simple_name) @call)
+(component_instantiation component: (selected_name suffix: (simple_name) @call))
+(entity_instantiation entity: (simple_name) @call)
+(entity_instantiation entity: (selected_name suffix: (simple_name) @call))
+(procedure_call_statement procedure: (simple_name) @call)
+(procedure_call_statement procedure: (selected_name suffix: (simple_name) @call))
+(ambiguous_name prefix: (simple_name) @call)
+(ambiguous_name prefix: (selected_name suffix: (simple_name) @call))
+(function_call function: (simple_name) @call)

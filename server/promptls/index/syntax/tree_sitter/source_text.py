@@ -63,6 +63,12 @@ class SourceText:
         """Return the line that contains a byte; the end of the text belongs to the last line."""
         return min(bisect_right(self.line_starts, byte), len(self.lines)) - 1
 
+    def code_lines(self) -> list[str]:
+        """Return the lines of `code`, which the scanners read."""
+        if self.code is self.data:
+            return self.lines
+        return self.code.decode("utf-8", "surrogatepass").split("\n")[: len(self.lines)]
+
     def macros_between(self, start: int, end: int) -> tuple[tuple[int, MacroName], ...]:
         """Return the definitions by macros between two bytes, with positions relative to the first."""
         if not self.macro_names:
