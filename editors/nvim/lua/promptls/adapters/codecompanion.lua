@@ -128,13 +128,7 @@ function M.setup(opts)
   end
   chat.tools = chat.tools or {}
   add_tools(chat.tools)
-  vim.api.nvim_create_autocmd('FileType', {
-    group = vim.api.nvim_create_augroup('promptls.codecompanion', {}),
-    pattern = 'codecompanion',
-    callback = function(event)
-      vim.bo[event.buf].completefunc = "v:lua.require'promptls'.completefunc"
-    end,
-  })
+  require('promptls.completefunc').enable('codecompanion')
   consumers.register('codecompanion', {
     title = 'a CodeCompanion chat',
     send = function(text, _, question)
