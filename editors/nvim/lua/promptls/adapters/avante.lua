@@ -12,8 +12,9 @@ local M = {}
 --- Submit a prompt unchanged. In a submitted text, avante replaces words such as `#debug` by instructions and adds its
 --- own context for `@codebase`, also inside quoted code. So the prompt is put into the message that avante has made.
 ---@param text string
+---@param _ table?
 ---@param question string
-local function submit(text, question)
+local function submit(text, _, question)
   local avante = require('avante')
   avante.open_sidebar({})
   local sidebar = avante.get()
@@ -31,19 +32,14 @@ end
 function M.slash_command(opts)
   opts = opts or {}
   require('promptls.completefunc').enable('AvanteInput')
-  consumers.register('avante', {
-    title = 'avante',
-    send = function(text, _, question)
-      submit(text, question)
-    end,
-  })
+  consumers.register('avante', { title = 'avante', send = submit })
   return {
     name = 'promptls',
     description = '/promptls <question>',
     details = 'Ask with the code that promptls selects for the question; supports @-mentions',
     callback = function(_, question)
       prompt.request({ message = question, opts = opts.build }, function(result)
-        submit(consumers.text(result), question)
+        submit(consumers.text(result), result, question)
         prompt.report_missing_mentions(result)
       end)
     end,

@@ -51,9 +51,10 @@ end
 
 --- Open a chat with a prompt and its question. The prompt is added as context, which codecompanion sends unchanged.
 ---@param text string
+---@param _ table
 ---@param question string
 ---@return false? failed
-local function send_to_chat(text, question)
+local function send_to_chat(text, _, question)
   local chat = require('codecompanion').chat({})
   if not chat then
     notify.error('CodeCompanion did not open a chat. See its log.')
@@ -129,12 +130,7 @@ function M.setup(opts)
   chat.tools = chat.tools or {}
   add_tools(chat.tools)
   require('promptls.completefunc').enable('codecompanion')
-  consumers.register('codecompanion', {
-    title = 'a CodeCompanion chat',
-    send = function(text, _, question)
-      return send_to_chat(text, question)
-    end,
-  })
+  consumers.register('codecompanion', { title = 'a CodeCompanion chat', send = send_to_chat })
 end
 
 return M
