@@ -159,7 +159,7 @@ def tour(session: Session) -> None:
       vim.g.promptls = { settings = { budget = { tokens = 1200 } } }
       vim.lsp.enable('promptls')
     """)
-    editor = session.start("shop/cart.py", width=96, height=26)
+    editor = session.start("shop/cart.py", width=104, height=26)
     wait_attached(editor)
     wait_ready(editor)
     session.write_file("question.promptls.md", "")
