@@ -31,8 +31,6 @@ RELATIONS = {
 }
 """Relations on the page of a prompt, with their fields in a result of `promptls/explain`."""
 
-WHY_WIDTH = 17  # of "by meaning, 6.0 %"
-
 BAR_CELLS = 48
 BAR_GLYPHS = "█▓▒▚▞▤"
 """One glyph for each section, the largest first; they differ without colors."""
@@ -176,12 +174,7 @@ def token_bar(tokens: Json) -> tuple[str, str]:
 def item_row(item: Json) -> str:
     """Return an item of a prompt: tokens, why, place, names, and how it differs from the full saved text."""
     names = [item["symbol"]] if "symbol" in item else [one["symbol"] for one in item.get("joined", ())]
-    parts = (
-        f"{item['tokens']:>6,}  {item['why']:<{WHY_WIDTH}}",
-        place_of(item),
-        ", ".join(filter(None, names)),
-        _state(item),
-    )
+    parts = (f"{item['tokens']:>6,}  {item['why']:<16}", place_of(item), ", ".join(filter(None, names)), _state(item))
     return "  ".join(filter(None, parts))
 
 
@@ -249,7 +242,7 @@ def _item_lines(item: Json, pinned: frozenset[str]) -> Iterator[PageLine]:
     yield PageLine(f"- {row}{_buttons(regions, pinned)}", _shown(item), item["path"], regions)
     for one, region in zip(joined, regions, strict=True):
         place = place_of(one).removeprefix(":")
-        row = f"{one['tokens'] or '':>8}  {one['why']:<{WHY_WIDTH}}  {place}  {one['symbol']}".rstrip()
+        row = f"{one['tokens'] or '':>8}  {one['why']:<16}  {place}  {one['symbol']}".rstrip()
         yield PageLine(f"  - {row}{_buttons((region,), pinned)}", region, place, (region,))
 
 
