@@ -416,6 +416,7 @@ TOKENS is the new budget for the action \"budget\"."
   :group 'promptls
   (add-to-invisibility-spec '(promptls-fold . t))
   (setq-local font-lock-defaults '(promptls-page-font-lock t)
+              wrap-prefix "  "
               revert-buffer-function (lambda (&rest _) (promptls-page-rebuild)))
   (visual-line-mode 1))
 

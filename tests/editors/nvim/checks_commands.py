@@ -413,6 +413,7 @@ def prompts_are_sent_to_consumers(session: Session) -> None:
     editor.lua("""
       require('promptls').register('test', {
         title = 'test',
+        available = function() return _G.sent == nil end,
         send = function(prompt, result, question) _G.sent = { prompt, result.tokens.used, question } end,
       })
     """)
@@ -422,7 +423,6 @@ def prompts_are_sent_to_consumers(session: Session) -> None:
     prompt, used, question = editor.wait("the consumer is called", lambda: editor.lua("return _G.sent"))
     expect("def rounded" in prompt and used > 0, "the consumer receives the prompt")
     expect(question == "How is it rounded? @#rounded", "the consumer receives the question", question)
-    editor.lua("require('promptls.consumers').unregister('test')")
 
 
 @check("search results go to the quickfix list or a selection menu")

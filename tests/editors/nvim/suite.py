@@ -25,12 +25,16 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 sys.path += [str(ROOT / "tests"), str(ROOT / "scripts")]  # for chatserver and release
 PLUGIN = ROOT / "editors" / "nvim"
-MODULES = ("checks_prompt_documents", "checks_commands", "checks_server", "checks_headless")
+MODULES = ("checks_prompt_documents", "checks_commands", "checks_server", "checks_headless", "checks_chats")
 MAX_CRASHES = 1
 """Maximum number of crashes of Neovim itself per run after which the check is repeated in a new process."""
 GIT = ["git", "-c", "user.name=Shop", "-c", "user.email=shop@example.org"]
 
 CHECKS: list[tuple[str, Callable[[Session], None], bool]] = []
+
+
+class SkippedError(Exception):
+    """A check cannot run here; the message contains the reason."""
 
 
 def check(name: str, isolated: bool = False) -> Callable[[Callable[[Session], None]], Callable[[Session], None]]:
@@ -261,7 +265,7 @@ def main() -> int:
     server = server[:-1] if server[-1] == "serve" else server
     for name in MODULES if not arguments.pictures else ("pictures",):
         importlib.import_module(name)
-    start, passed, failed, crashed = time.monotonic(), 0, 0, 0
+    start, passed, failed, crashed, skipped = time.monotonic(), 0, 0, 0, 0
     with tempfile.TemporaryDirectory(prefix="promptls-nvim-", ignore_cleanup_errors=True) as temporary:
         shared_session: Session | None = None
         remaining = [check for check in CHECKS if arguments.only in check[0]]
@@ -276,6 +280,9 @@ def main() -> int:
             check_start = time.monotonic()
             try:
                 run(session)
+            except SkippedError as reason:
+                skipped += 1
+                print(f"skip {name}: {reason}", flush=True)
             except Exception as error:
                 retry = isinstance(error, NvimCrashedError) and crashed < MAX_CRASHES
                 crashed += isinstance(error, NvimCrashedError)
@@ -294,8 +301,8 @@ def main() -> int:
             shared_session.close()
     if crashed:
         print(f"Neovim crashed {crashed} times.")
-    print(f"nvim: {passed} passed, {failed} failed, {time.monotonic() - start:.0f} s")
-    return 1 if failed or not passed else 0
+    print(f"nvim: {passed} passed, {failed} failed, {skipped} skipped, {time.monotonic() - start:.0f} s")
+    return 1 if failed or not passed + skipped else 0
 
 
 if __name__ == "__main__":

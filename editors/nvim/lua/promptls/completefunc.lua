@@ -9,6 +9,24 @@ local TIMEOUT = 1000 -- milliseconds; completion blocks the editor
 ---@type {start: integer, items: table[]} Result of the last call with `findstart` 1.
 local last = { start = -3, items = {} }
 
+--- Set the 'completefunc' of all buffers with a file type.
+---@param filetype string
+function M.enable(filetype)
+  vim.api.nvim_create_autocmd('FileType', {
+    group = vim.api.nvim_create_augroup('promptls.completefunc.' .. filetype, {}),
+    pattern = filetype,
+    callback = function(event)
+      vim.bo[event.buf].completefunc = "v:lua.require'promptls'.completefunc"
+      vim.schedule(function() -- after the plugin has set its options
+        if vim.api.nvim_buf_is_valid(event.buf) then
+          local own = vim.bo[event.buf].completeopt
+          vim.bo[event.buf].completeopt = (own ~= '' and own or vim.go.completeopt) .. ',menuone' -- for the cost of one
+        end
+      end)
+    end,
+  })
+end
+
 ---@param findstart 0|1
 ---@param base string
 ---@return integer|table

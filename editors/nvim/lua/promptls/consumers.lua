@@ -22,11 +22,6 @@ function M.register(name, consumer)
   registry[name] = consumer
 end
 
----@param name string
-function M.unregister(name)
-  registry[name] = nil
-end
-
 --- Return the sorted names of the available consumers.
 ---@return string[]
 function M.names()

@@ -222,54 +222,37 @@ end
 ---@type fun(): {role: string, content: string}[]? Conversation history; replaceable by chat plugins.
 M.history = function() end
 
---- Context kinds that the server can request (`promptls/clientContext`).
----@type table<string, {field: string, get: fun(encoding: string): any}>
-local kinds = {
-  diagnostics = { field = 'diagnostics', get = diagnostics },
-  terminal = { field = 'terminal', get = terminal },
-  clipboard = { field = 'clipboard', get = clipboard },
-  quickfix = { field = 'quickfix', get = quickfix },
-  selection = { field = 'selection', get = selection },
-  history = {
-    field = 'history',
-    get = function()
-      return M.history()
-    end,
-  },
-  activeDocument = {
-    field = 'activeDocument',
-    get = function()
-      local file = documents.active_file()
-      return file and vim.uri_from_bufnr(file)
-    end,
-  },
-  openDocuments = {
-    field = 'openDocuments',
-    get = function()
-      return uris(documents.open_files())
-    end,
-  },
-  visibleDocuments = {
-    field = 'visibleDocuments',
-    get = function()
-      return uris(visible_files())
-    end,
-  },
+--- Fields of the context that the server can request.
+---@type table<string, fun(encoding: string): any>
+local fields = {
+  diagnostics = diagnostics,
+  terminal = terminal,
+  clipboard = clipboard,
+  quickfix = quickfix,
+  selection = selection,
+  history = function()
+    return M.history()
+  end,
+  activeDocument = function()
+    local file = documents.active_file()
+    return file and vim.uri_from_bufnr(file)
+  end,
+  openDocuments = function()
+    return uris(documents.open_files())
+  end,
+  visibleDocuments = function()
+    return uris(visible_files())
+  end,
 }
-kinds.problems, kinds.active, kinds.open, kinds.visible =
-  kinds.diagnostics, kinds.activeDocument, kinds.openDocuments, kinds.visibleDocuments
 
 --- Return the response to a `promptls/clientContext` request.
----@param names string[] Requested context kinds; unknown kinds are ignored.
+---@param names string[] Requested fields; unknown names are ignored.
 ---@param encoding string
 ---@return promptls.Context
 function M.client_context(names, encoding)
   local out = {}
   for _, name in ipairs(names) do
-    local kind = kinds[name]
-    if kind then
-      out[kind.field] = kind.get(encoding)
-    end
+    out[name] = fields[name] and fields[name](encoding)
   end
   return M.as_object(out)
 end

@@ -89,7 +89,7 @@ end
 
 --- Warn about mentions whose content is not in a prompt.
 ---@param result table
-local function report_missing_mentions(result)
+function M.report_missing_mentions(result)
   local missing = vim.tbl_filter(function(mention)
     return mention.status ~= 'included' and mention.status ~= 'partial'
   end, result.mentions)
@@ -118,14 +118,19 @@ function M.request(request, on_result, on_error)
   })
 end
 
---- Build a prompt and wait for it. For chat plugins without asynchronous callbacks.
+--- Build a prompt, wait for it and report missing mentions. For chat plugins without asynchronous callbacks.
 ---@param request promptls.BuildRequest
 ---@param timeout? integer Milliseconds.
 ---@return table? result
 ---@return string? problem
 function M.request_sync(request, timeout)
   local bufnr = request.bufnr or vim.api.nvim_get_current_buf()
-  return client.request_sync('promptls/buildPrompt', build_params(request), timeout or BUILD_TIMEOUT, bufnr)
+  local params = build_params(request)
+  local result, problem = client.request_sync('promptls/buildPrompt', params, timeout or BUILD_TIMEOUT, bufnr)
+  if result then
+    M.report_missing_mentions(result)
+  end
+  return result, problem
 end
 
 --- Build a prompt and open its page. Cancels a pending build of the same buffer.
@@ -147,7 +152,7 @@ local function open_page(request, source, on_open, follows_document)
       if on_open then
         on_open()
       end
-      report_missing_mentions(result)
+      M.report_missing_mentions(result)
     end,
     on_error = function(message)
       (message == 'Cancelled.' and notify.info or notify.error)(message)
@@ -246,7 +251,7 @@ function M.copy(bufnr)
     local function copy()
       require('promptls.consumers').copy(result)
       require('promptls.ask').finish(bufnr)
-      report_missing_mentions(result)
+      M.report_missing_mentions(result)
     end
     if result.index.complete == 1 then
       return copy()

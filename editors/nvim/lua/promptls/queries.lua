@@ -1,4 +1,4 @@
--- Requests whose response is displayed: search, explain, graph, status, mention kinds and ignore rules.
+-- Requests whose response is displayed: search, explain and ignore rules.
 
 local client = require('promptls.client')
 local config = require('promptls.config')
@@ -81,22 +81,6 @@ function M.explain(symbol)
     }
   end
   page.open('explain', params)
-end
-
---- Show the part of the knowledge graph for a question, or the call paths between two definitions.
----@param params {query?: string, symbol?: string, from?: string, to?: string, limit?: integer}
-function M.graph(params)
-  page.open('graph', params)
-end
-
---- Show the status of the index.
-function M.status()
-  page.open('status', {})
-end
-
---- Show the mention kinds and their syntax.
-function M.mention_kinds()
-  page.open('mentionKinds', {})
 end
 
 --- Show why the active file is indexed or ignored.

@@ -130,7 +130,7 @@ local subcommands = {
       elseif not next(params) then
         params.query = vim.fn.expand('<cword>')
       end
-      require('promptls.queries').graph(params)
+      require('promptls.page').open('graph', params)
     end,
   },
   memory = {
@@ -157,13 +157,13 @@ local subcommands = {
   mentions = {
     description = 'List the mention kinds and their syntax.',
     run = function()
-      require('promptls.queries').mention_kinds()
+      require('promptls.page').open('mentionKinds', {})
     end,
   },
   status = {
     description = 'Show the status of the index.',
     run = function()
-      require('promptls.queries').status()
+      require('promptls.page').open('status', {})
     end,
   },
   ignored = {

@@ -1,5 +1,5 @@
 -- Adapter for avante.nvim: the slash command `/promptls <question>` sends the prompt that promptls builds for the
--- question.
+-- question. The chat shows the question.
 
 local consumers = require('promptls.consumers')
 local prompt = require('promptls.prompt')
@@ -9,9 +9,21 @@ local M = {}
 ---@class promptls.AvanteOptions
 ---@field build? promptls.BuildOptions Options of the build request, such as the budget.
 
+--- Submit a prompt unchanged. In a submitted text, avante replaces words such as `#debug` by instructions and adds its
+--- own context for `@codebase`, also inside quoted code. So the prompt is put into the message that avante has made.
 ---@param text string
-local function send_to_avante(text)
-  require('avante.api').ask({ question = text })
+---@param _ table?
+---@param question string
+local function submit(text, _, question)
+  local avante = require('avante')
+  avante.open_sidebar({})
+  local sidebar = avante.get()
+  function sidebar:add_history_messages(messages, ...)
+    sidebar.add_history_messages = nil -- restores the method of the class
+    messages[1].message.content, messages[1].displayed_content = text, question
+    return self:add_history_messages(messages, ...)
+  end
+  sidebar:handle_submit('promptls')
 end
 
 --- Return an entry for `slash_commands` in avante's `setup()`.
@@ -19,22 +31,16 @@ end
 ---@return table
 function M.slash_command(opts)
   opts = opts or {}
-  consumers.register('avante', {
-    title = 'avante',
-    send = function(text)
-      send_to_avante(text)
-    end,
-  })
+  require('promptls.completefunc').enable('AvanteInput')
+  consumers.register('avante', { title = 'avante', send = submit })
   return {
     name = 'promptls',
     description = '/promptls <question>',
     details = 'Ask with the code that promptls selects for the question; supports @-mentions',
-    callback = function(_, question, done)
+    callback = function(_, question)
       prompt.request({ message = question, opts = opts.build }, function(result)
-        send_to_avante(consumers.text(result))
-        if done then
-          done(question)
-        end
+        submit(consumers.text(result), result, question)
+        prompt.report_missing_mentions(result)
       end)
     end,
   }

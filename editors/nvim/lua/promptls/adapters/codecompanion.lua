@@ -51,9 +51,10 @@ end
 
 --- Open a chat with a prompt and its question. The prompt is added as context, which codecompanion sends unchanged.
 ---@param text string
+---@param _ table
 ---@param question string
 ---@return false? failed
-local function send_to_chat(text, question)
+local function send_to_chat(text, _, question)
   local chat = require('codecompanion').chat({})
   if not chat then
     notify.error('CodeCompanion did not open a chat. See its log.')
@@ -128,19 +129,8 @@ function M.setup(opts)
   end
   chat.tools = chat.tools or {}
   add_tools(chat.tools)
-  vim.api.nvim_create_autocmd('FileType', {
-    group = vim.api.nvim_create_augroup('promptls.codecompanion', {}),
-    pattern = 'codecompanion',
-    callback = function(event)
-      vim.bo[event.buf].completefunc = "v:lua.require'promptls'.completefunc"
-    end,
-  })
-  consumers.register('codecompanion', {
-    title = 'a CodeCompanion chat',
-    send = function(text, _, question)
-      return send_to_chat(text, question)
-    end,
-  })
+  require('promptls.completefunc').enable('codecompanion')
+  consumers.register('codecompanion', { title = 'a CodeCompanion chat', send = send_to_chat })
 end
 
 return M

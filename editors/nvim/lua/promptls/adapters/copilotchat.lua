@@ -33,6 +33,7 @@ end
 ---@return table<string, table>
 function M.functions(opts)
   opts = opts or {}
+  require('promptls.completefunc').enable('copilot-chat')
   consumers.register('copilotchat', {
     title = 'CopilotChat',
     send = function(text, _, question)

@@ -29,21 +29,6 @@ function Chat:submit()
   self:_submit_http({ messages = self.messages })
 end
 
---- Send messages to the server of the adapter and show the answer.
-function Chat:_submit_http(payload)
-  local messages = vim.tbl_map(function(message)
-    return { role = message.role, content = message.content }
-  end, payload.messages)
-  local body = vim.json.encode({ model = M.adapter.model, messages = messages })
-  local command = { 'curl', '-s', '-H', 'Content-Type: application/json', '-d', '@-', M.adapter.url }
-  vim.system(command, { stdin = body }, function(done)
-    local answer = vim.json.decode(done.stdout).choices[1].message.content
-    vim.schedule(function()
-      self:add_buf_message({ role = 'assistant', content = answer })
-    end)
-  end)
-end
-
 local last
 
 function M.chat(_)
@@ -59,7 +44,6 @@ function M.last_chat()
 end
 
 function M.setup(opts)
-  M.adapter = opts.adapters and opts.adapters.http.test
   for _, extension in pairs(opts.extensions) do
     require(extension.callback).setup(extension.opts)
   end
