@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from promptls.api.mention_requests import encode_completion_item
 from promptls.index.snapshot import Snapshot
 from promptls.mentions import registry
 from promptls.mentions.completion.complete import CompletionResult, complete
@@ -340,6 +341,12 @@ def test_names_that_no_mention_can_contain_are_left_out(tmp_path: Path) -> None:
     assert inserts(complete_at(snapshot, "@here")) == []
     assert inserts(complete_at(snapshot, "@ffff")) == []
     assert inserts(complete_at(snapshot, "@ok")) == ["@ok.py"]
+
+
+def test_details_are_one_line(tmp_path: Path) -> None:
+    snapshot = snapshot_of("-- tab\there \x1b[31m.py --\ndef kite(): pass\n", tmp_path)
+    (item,) = complete_at(snapshot, "@#kite").items
+    assert encode_completion_item(item)["detail"] == "function, tab⟦U+0009⟧here ⟦U+001B⟧[31m.py:1"
 
 
 @pytest.mark.parametrize(("text", "offset"), [("@a", -5), ("@a", 99), ("", 0), ("@", 1)])

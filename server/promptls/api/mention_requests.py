@@ -50,11 +50,13 @@ def complete_at(text: str, offset: int, context: ResolveContext, limit: int) -> 
 
 
 def encode_completion_item(item: CompletionItem) -> Json:
-    """Encode a completion item."""
+    """Encode a completion item; what a list shows of it is one line."""
+    from promptls.prompt.sanitize import one_line  # not at the start of the server
+
     return {
-        "label": item.label,
+        "label": one_line(item.label),
         "insertText": item.insert_text,
-        "detail": item.detail,
+        "detail": one_line(item.detail),
         "documentation": item.documentation,
         "kind": item.kind,
         "tokens": item.tokens,
