@@ -362,6 +362,23 @@ app.log|request headers: {Authorization=[Basic §], Accept=[*/*]}|L
 app.log|Set-Cookie: theme=dark; sid=§; Path=/|KE
 auth.rb|config.pepper = "§"|H
 release.sh|GPG_PASSPHRASE="§"|N
+a.sh|export AWS_SECRET_ACCESS_KEY=§|M
+a.yml|cookieSecret: §|M
+config.py|"PASSWORD": "§"|YZV
+config.yml|rootPass: "§"|OYZV
+Makefile|PGPASSWORD ?= §|K
+config.go|DBPassword string `env:"DB_PASSWORD" envDefault:"§"`|CSP
+main.go|var csrfKey = []byte(`§`)|K
+LdapClient.java|env.put(Context.SECURITY_CREDENTIALS, "§");|KS
+client.kt|"X-Api-Key" to "§"|K
+site.yml|password: "{{ '§' \\| password_hash('sha512') }}"|CSP
+app.py|cookies = {"session": "§"}|K
+train.py|wandb.login(key="§")|H
+hash.js|crypto.createHmac("sha256", "§")|KS
+deploy.js|const mnemonic = "§";|Q
+mqtt.cpp|#define WIFI_PSK "§"|KS
+notes.md|the root password of vpn01 is "§".|RCS
+key.ts|{ kty: "EC", crv: "P-256", d: "§" }|A
 keys.py|API_KEYS = ["one", "§"]|KS
 keys.py|API_KEYS: list[str] = ["§", "one"]|K
 keys.py|DB_PASSWORDS = ("one", "§")|KS
@@ -397,6 +414,12 @@ VALUES = {"R": RANDOM, "C": CHOSEN, "S": STRONG, "P": PHRASE, "K": KEY, "W": f"b
 VALUES |= {
     "B": generated("{a20}/{a20}/{a22}"),
     "D": "Violet.glacier482",
+    "M": "kZJRlKnfb3730AJ/fTz8wQ2/mVb6RkP9sLq",
+    "O": "AWIQ.sZfwV2B1N6Z",
+    "Q": "cricket saddle ladder napkin fabric drift famous lumber debris elegant tackle acoustic",
+    "V": "V3ntanaUmber_99",
+    "Y": "!JasperKrestel4471",
+    "Z": "%SaffronWinter9062",
     "N": "lantern tundra 92 glacier",
     "G": "bcdf ghjk lmnp qrst",
     "I": "e0260001-dbe1-4115-862c-7c573f5b0639",
@@ -563,6 +586,11 @@ LS32_PAT = "(?:{hex}:{hex}|{ipv4})".format(hex=HEX_PAT2, ipv4=IPV4_PAT)
 "DkimTokens": ["{l40}", "{l40}"]
 tokens = ["if2", "else_branch2", "identifier"]
 checksum/secret: "{h64}"
+checksum/secret: {h64}
+secret: !Ref AppSecret2
+password: "%(db_password2)s"
+password: "%DB_PASSWORD2%"
+connect(TOKEN, "orders-table2")
 password_message = "use at least 8 letters and 2 digits"
 PASSWORD_HINT = "the word 2 of the list"
 the password field and password validation2 are optional

@@ -51,13 +51,13 @@ _ASSIGNED = re.compile(
     r"""(?:"""
     r"""(?::[ \t]?&?(?:'static[ \t])?\[?[A-Za-z][\w.<>\[\]?; ]{0,24}[ \t]{0,4}(?==))?"""  # a type annotation
     r"""(?:\{[^{}\n]{0,24}\}[ \t]{0,4}(?==))?"""  # accessors of a property
-    r"""(?P<operator>=>|:=|:-|\|\|=?|\?\?=?|\?:|={1,3}|:|<-)"""
+    r"""(?P<operator>=>|:=|:-|\|\|=?|\?\?=?|\?[:=]|={1,3}|:|<-)"""
     r"""|(?P<call>[({][ \t]*(?=["']))"""  # of a method or a macro
     r"""|(?P<comma>,)(?:(?<=["'],)[^()\n]{0,80}?\bdefault[ ]?=)?"""  # a pair of arguments, or an option and its default
     r"""|(?<=["'])[ \t]?(?P<attribute>(?:value|content|default)[ \t]?=|[^<>\n]{0,40}>)"""  # of an XML element
     r"""|(?P<element>>)"""
     r"""|(?P<macro>(?<=[ \t])(?=[NE]?["']))"""  # an argument of a macro, or SQL
-    r""")[ \t]{0,32}(?:[bruBRUfN@&*]{0,2}(?=["'`]))?(?P<wrap>(?:\[\d{0,3}\])?[\w.:]{1,40}\([ \t]?(?=["']))?"""
+    r""")[ \t]{0,32}(?:[bruBRUfN@&*]{0,2}(?=["'`]))?(?P<wrap>(?:\[\d{0,3}\])?[\w.:]{1,40}\([ \t]?(?=["'`]))?"""
     rf"""(?:{_QUOTED_VALUE}|{_BARE_VALUE})""",
 )
 _DEFAULT_AFTER = re.compile(  # of a lookup by name: os.getenv("KEY", "…"), process.env.KEY || "…"
@@ -86,14 +86,14 @@ _INLINE_OBJECT = re.compile(
 )
 _REFERENCE = re.compile(
     r"://|^\d{4}-\d\d-\d\d|^[.~]|^/(?!(?:[A-Za-z0-9+/]{39}(?:[A-Za-z0-9+/]{4})?|[A-Za-z0-9+/]{20,}={1,2})$)|\.\."
-    r"|^[A-Za-z_][\w.:]*\((?:.*\))?$|^(?![A-Z][a-z]+\.[a-z]+\d{2,}[!?]?$)\w*[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+$|\\[wdsbWDSB]|\[\^|\{\d"
-    r"|\w=\w+,\w+=|\]\]>|\\u[0-9a-fA-F]{4}|^:|^[\w-]+(?:\.[\w-]+)+/|^(?![A-Za-z0-9+/]{40,}={0,2}$)[\w-]+(?:/[\w.-]+){2,}$|\$2[aby]\$|^(?:vault|npm|secret|ssm|env|file|arn|aws|gcp|op|sm|kms|enc|ref|data|image|sha\d+|md5|urn|https?|projects)[:/]|^ENC\[|^\$ANSIBLE"
-    r"|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|[$#]\{|\$\(|\{\{|%[({]|^@|<%|^!\w|^-{2}|\)\)|=>|->|\(\)"
+    r"|^[A-Za-z_][\w.:]*\((?:.*\))?$|\\[wdsbWDSB]|\[\^|\{\d"
+    r"|\w=\w+,\w+=|\]\]>|\\u[0-9a-fA-F]{4}|^:|^[\w-]+(?:\.[\w-]+)+/|^(?![A-Za-z0-9+/]{24,}={0,2}$)[\w-]+(?:/[\w.-]+){2,}$|\$2[aby]\$|^(?:vault|npm|secret|ssm|env|file|arn|aws|gcp|op|sm|kms|enc|ref|data|image|sha\d+|md5|urn|https?|projects)[:/]|^ENC\[|^\$ANSIBLE"
+    r"|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|[$#]\{|\$\(|\{\{|%[({]|^@|<%|^-{2}|\)\)|=>|->|\(\)"
 )
-"""A URL, a date, a path, a call, an attribute, a constant, a template, or the address of a secret store.
-
-Base64 may start with "/" too.
-"""
+"""A URL, a date, a path, a call, a constant, a template, or the address of a secret store; base64 may start with "/" too."""
+_ATTRIBUTE = re.compile(r"(?![A-Z][a-z]+\.[a-z]+\d{2,}[!?]?$)\w*[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+$")
+_TAG = re.compile(r"!\w")
+"""The tag of a YAML value."""
 _EXPRESSION = re.compile(r"^[A-Za-z_][\w.:]*[(\[]|^!|^[\w.]+\)")
 """The start of a call, an element or a negation: not the start of a value without quotes."""
 _PROSE = re.compile(r"[ \t]+(?:[^\W\d_]{2,}(?![\w.-]*[=:])|=[ \t])")
@@ -188,22 +188,25 @@ def _secret_value(text: str, start: int, match: re.Match[str], kind: NameKind, p
         return None
     if groups.get("macro") is not None and groups["end"]:
         return None  # an item of a list
-    if groups.get("comma") and not _is_pair(text, start, in_quotes=bool(groups["end"])):
+    if groups.get("comma") and not _is_pair(text, start, match.start(), in_quotes=bool(groups["end"])):
         return None  # an item of a list
     login = _LOGIN_VALUE.match(value) if kind is NameKind.ISSUED else None
+    if login and is_long_random(value) and not value[: login.start(1)].islower():
+        login = None  # base64
     if login and is_clear_password(login[1]) and not (place.in_tests or "://" in value):
         return first + login.start(1), last
     is_called = text[last : last + 1] == "("
-    if starts_like_placeholder(value) or _REFERENCE.search(value + "(" * is_called) or not value.strip():
+    if starts_like_placeholder(value) or _is_reference(value + "(" * is_called, bare) or not value.strip():
         return None
     return (first, last) if _is_secret(value, kind, place, is_literal, bare) else None
 
 
-def _is_pair(text: str, start: int, in_quotes: bool) -> bool:
-    """Return whether a name before a comma is the first argument of a call, a symbol, or the first item of a tuple."""
+def _is_pair(text: str, start: int, end: int, in_quotes: bool) -> bool:
+    """Return whether a name before a comma is a string or a constant before other arguments, a symbol, or an item of a tuple."""
     if in_quotes:
         return text[max(0, start - 40) : start].rstrip(" \t\n\"'`")[-1:] == "("
-    return text[start - 1 : start] in (":", "{") if start else False
+    is_constant = text[start - 1 : start] == "(" and _is_upper_name(text, text.rfind(".", start, end) + 1 or start, end)
+    return is_constant or (text[start - 1 : start] in (":", "{") if start else False)
 
 
 def is_secret_literal(value: str, name: str, place: Place) -> bool:
@@ -212,9 +215,16 @@ def is_secret_literal(value: str, name: str, place: Place) -> bool:
     return (
         kind is not NameKind.REFERENCE
         and "⟦" not in value
-        and not (starts_like_placeholder(value) or _REFERENCE.search(value) or _EXPRESSION.match(value))
+        and not (starts_like_placeholder(value) or _is_reference(value, bare=False) or _EXPRESSION.match(value))
         and _is_secret(value, kind, place, is_literal=True, bare=False)
     )
+
+
+def _is_reference(value: str, bare: bool) -> bool:
+    """Return whether a value stands for another one; `bare`: it has no quotes."""
+    if _REFERENCE.search(value) or (bare and _TAG.match(value)):
+        return True
+    return _ATTRIBUTE.match(value) is not None and not is_long_random(value)
 
 
 def _is_secret(value: str, kind: NameKind, place: Place, is_literal: bool, bare: bool) -> bool:

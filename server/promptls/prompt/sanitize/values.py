@@ -26,9 +26,13 @@ _SAMPLE = re.compile(
     r"|deadbeef|0000000|asdf|qwert|sdfsdf|JBSWY3DPEHPK3PXP",
     re.IGNORECASE,
 )
-_SAMPLE_TOKEN = re.compile(r"EXAMPLE|xxxx|your[-_.]|placeholder|redacted|change.?me|([^A])\1{9}", re.IGNORECASE)
+_SAMPLE_TOKEN = re.compile(
+    r"EXAMPLE|xxxx|your[-_.]|placeholder|redacted|change.?me|([^A])\1{9}"
+    r"|4eC39HqLyjWDarjtT1zdp7dc|SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",  # of Stripe and jwt.io
+    re.IGNORECASE,
+)
 _PLACEHOLDER = re.compile(
-    r"[$<{%*]|your|example|change.?(?:me|it|this)|replace|insert|placeholder|todo\b|fixme|tbd\b|\.{3}|(.)\1*$"
+    r"[$<{*]|%(?:[({\[]|[sdv]\b|\w+%$)|your|example|change.?(?:me|it|this)|replace|insert|placeholder|todo\b|fixme|tbd\b|\.{3}|(.)\1*$"
     r"|(?:true|false|none|null|nil|undefined|empty|required|optional|hidden|secret|redacted)$",
     re.IGNORECASE,
 )
@@ -41,7 +45,7 @@ _KNOWN_PASSWORD = re.compile(
 """Words of samples and of values that everybody knows, after letters have replaced digits and signs."""
 _SUBSTITUTES = str.maketrans("013457@$!", "oleastasi")
 _ALGORITHM = re.compile(
-    r"\{?(?:sha|md|base|utf|aes|rsa|dsa|ecdsa|hs|rs|es|ps|x|pkcs|argon|bcrypt|scrypt|pbkdf|oauth|http|ipv|ed|v)-?_?\d+"
+    r"\{?(?:sha|md|base|utf|aes|rsa|dsa|ecdsa|hs|rs|es|ps|pkcs|argon|bcrypt|scrypt|pbkdf|oauth|http|ipv|ed)-?_?\d+|v-?_?\d+(?![a-z\d])|x509"
     r"|\d+(?:\.\d+)+|\d{4}-\d\d|\w+\.\w+\.\w",
     re.IGNORECASE,
 )
