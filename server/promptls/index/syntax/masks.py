@@ -118,7 +118,8 @@ _FIXED_COLUMNS = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 """A line of COBOL that begins in column 8, where only the fixed format requires it."""
-_OUTER_COLUMNS = re.compile(rb"^([^\n\t]{6})([^\n]{1,66})([^\n]*)$", re.MULTILINE)
+_COLUMN = rb"(?:[^\n\x80-\xbf][\x80-\xbf]*)"
+_OUTER_COLUMNS = re.compile(rb"^((?:(?!\t)%b){6})(%b{1,66})([^\n]*)$" % ((_COLUMN,) * 2), re.MULTILINE)
 _FIRST_BRANCH = re.compile(rb"^([ \t]*)if\s+#\[cfg", re.MULTILINE)
 _BRANCH = re.compile(
     rb"^([ \t]*)(?:if|\}(?:[ \t]*else)?(?:[ \t]+if)?)(?:\s+#\[cfg[^\n]{0,300}\])?[ \t]*\{?[ \t]*$", re.MULTILINE
