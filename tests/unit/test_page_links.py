@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.api.pages import Page, PageLine, Region, prompt_page
+from promptls.api.pages import Page, PageLine, Region, item_row, prompt_page
 from promptls.lsp.open_pages import OpenPage
 from promptls.lsp.pages import page_links
 
@@ -26,6 +26,12 @@ def test_link_of_a_row_is_its_place_and_not_a_number_before_it(text: str, label:
     (link,) = page_links(page, "promptls-page:/1/Prompt.md", "utf-16")
     assert link["range"]["start"]["character"] == expected
     assert link["range"]["end"]["character"] == expected + len(label)
+
+
+def test_row_of_an_item_has_each_name_once() -> None:
+    parts = [{"symbol": name} for name in ("Gauge", "Gauge", "Gauge.read")]
+    item = {"path": "a.swift", "range": LINES, "kind": "text", "tokens": 3, "form": "full", "why": "mentioned"}
+    assert item_row({**item, "joined": parts}).endswith("a.swift:1  Gauge, Gauge.read")
 
 
 def test_name_of_a_file_is_one_line() -> None:

@@ -174,7 +174,8 @@ def token_bar(tokens: Json) -> tuple[str, str]:
 def item_row(item: Json) -> str:
     """Return an item of a prompt: tokens, why, place, names, and how it differs from the full saved text."""
     names = [item["symbol"]] if "symbol" in item else [one["symbol"] for one in item.get("joined", ())]
-    parts = (f"{item['tokens']:>6,}  {item['why']:<16}", place_of(item), ", ".join(filter(None, names)), _state(item))
+    named = ", ".join(dict.fromkeys(filter(None, names)))  # parts of a definition have the same name
+    parts = (f"{item['tokens']:>6,}  {item['why']:<16}", place_of(item), named, _state(item))
     return "  ".join(filter(None, parts))
 
 
