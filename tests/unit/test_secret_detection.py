@@ -347,6 +347,9 @@ notes.md|Pre-shared key: §|RCS
 notes.md|The pre-shared key is "§".|RCS
 notes.md|The old pw was "§", sorry.|RCS
 notes.md|The API key for the sandbox is §.|K
+notes.md|Use this API key for the sandbox: `§`|K
+notes.md|The wifi password is §.|CT
+api.http|Cookie: session=§; theme=dark|K
 notes.md|Use user `app` / password `§`.|RCS
 notes.md|The database password is `§` (read only).|RCSD
 notes.md|I log in with user worker and password § and get 403.|RS
@@ -413,6 +416,7 @@ VALUES = {"R": RANDOM, "C": CHOSEN, "S": STRONG, "P": PHRASE, "K": KEY, "W": f"b
 }
 VALUES |= {
     "B": generated("{a20}/{a20}/{a22}"),
+    "T": "cobalt-amber-copper-93",
     "D": "Violet.glacier482",
     "M": "kZJRlKnfb3730AJ/fTz8wQ2/mVb6RkP9sLq",
     "O": "AWIQ.sZfwV2B1N6Z",
@@ -587,12 +591,14 @@ LS32_PAT = "(?:{hex}:{hex}|{ipv4})".format(hex=HEX_PAT2, ipv4=IPV4_PAT)
 tokens = ["if2", "else_branch2", "identifier"]
 checksum/secret: "{h64}"
 checksum/secret: {h64}
+mapboxgl.accessToken = "pk.eyJ{a60}.{u22}";
 secret: !Ref AppSecret2
 password: "%(db_password2)s"
 password: "%DB_PASSWORD2%"
 connect(TOKEN, "orders-table2")
 password_message = "use at least 8 letters and 2 digits"
 PASSWORD_HINT = "the word 2 of the list"
+the password is base64-encoded, and the second password was optional
 the password field and password validation2 are optional
 password: string2 or null
 "auth": { "type": "basic", "key": "name-of-it2" }

@@ -87,10 +87,10 @@ _INLINE_OBJECT = re.compile(
 _REFERENCE = re.compile(
     r"://|^\d{4}-\d\d-\d\d|^[.~]|^/(?!(?:[A-Za-z0-9+/]{39}(?:[A-Za-z0-9+/]{4})?|[A-Za-z0-9+/]{20,}={1,2})$)|\.\."
     r"|^[A-Za-z_][\w.:]*\((?:.*\))?$|\\[wdsbWDSB]|\[\^|\{\d"
-    r"|\w=\w+,\w+=|\]\]>|\\u[0-9a-fA-F]{4}|^:|^[\w-]+(?:\.[\w-]+)+/|^(?![A-Za-z0-9+/]{24,}={0,2}$)[\w-]+(?:/[\w.-]+){2,}$|\$2[aby]\$|^(?:vault|npm|secret|ssm|env|file|arn|aws|gcp|op|sm|kms|enc|ref|data|image|sha\d+|md5|urn|https?|projects)[:/]|^ENC\[|^\$ANSIBLE"
+    r"|\w=\w+,\w+=|\]\]>|\\u[0-9a-fA-F]{4}|^:|^pk\.eyJ|^[\w-]+(?:\.[\w-]+)+/|^(?![A-Za-z0-9+/]{24,}={0,2}$)[\w-]+(?:/[\w.-]+){2,}$|\$2[aby]\$|^(?:vault|npm|secret|ssm|env|file|arn|aws|gcp|op|sm|kms|enc|ref|data|image|sha\d+|md5|urn|https?|projects)[:/]|^ENC\[|^\$ANSIBLE"
     r"|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|[$#]\{|\$\(|\{\{|%[({]|^@|<%|^-{2}|\)\)|=>|->|\(\)"
 )
-"""A URL, a date, a path, a call, a constant, a template, or the address of a secret store; base64 may start with "/" too."""
+"""A URL, a date, a path, a call, a constant, a template, the address of a secret store, or a public token of Mapbox; base64 may start with "/" too."""
 _ATTRIBUTE = re.compile(r"(?![A-Z][a-z]+\.[a-z]+\d{2,}[!?]?$)\w*[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+$")
 _TAG = re.compile(r"!\w")
 """The tag of a YAML value."""

@@ -31,6 +31,12 @@ T = TypeVar("T")
 Secret = tuple[int, int, str]
 """Start, end and name of a secret in a text."""
 
+_RULES_PER_AUTOMATON = 30
+"""Rules that are searched at once.
+
+A state of an automaton knows which of its rules have matched, so few rules have far fewer states: 7 MB of source code
+take 1.3 s at first and 0.5 s later, but 2.1 s and 0.9 s with one automaton for each table.
+"""
 _MAX_AUTOMATON_BYTES = 8 << 20
 """Upper limit of memory of one automaton, above which RE2 discards its states.
 
@@ -171,9 +177,11 @@ def _credentials() -> _Credentials:
 
 @cache
 def _automata() -> tuple[tuple[re2.Set, tuple[Rule, ...]], ...]:
-    # One automaton of both tables takes 64 MB and three times as long.
     tables: tuple[tuple[Rule, ...], ...] = (tokens(), (*_credentials().syntax, *_credentials().call))
-    return tuple((_index_of(rule.indexed for rule in table), table) for table in tables)
+    groups = [
+        table[at : at + _RULES_PER_AUTOMATON] for table in tables for at in range(0, len(table), _RULES_PER_AUTOMATON)
+    ]
+    return tuple((_index_of(rule.indexed for rule in group), group) for group in groups)
 
 
 @cache
