@@ -79,7 +79,9 @@ class FileSymbols:
         """Yield (owner, reference) for each reference to a name."""
         name_ids = self._name_ids.get(self._key(name))
         if name_ids is not None:
-            for at in np.flatnonzero(np.isin(self._references[:, 0], name_ids)):
+            ids = self._references[:, 0]
+            # a lookup of one name, the usual case, is much faster than that of a set
+            for at in np.flatnonzero(ids == name_ids[0] if len(name_ids) == 1 else np.isin(ids, name_ids)):
                 yield int(self._reference_owners[at]), self._decode_reference(int(at))
 
     @cached_property

@@ -64,6 +64,7 @@ _MIXED_PART = re.compile(r"(?:^|[-_.])(?:[A-Z][a-z]{1,2}\d{2}|[a-z]+[A-Z]\w*\d|\
 _WORDS_AND_NUMBER = re.compile(r"[A-Za-z][a-z]{8,}\d{2,4}$")
 """Words without a joint, and a number: names have a joint or a capital between words."""
 _APP_PASSWORD = re.compile(r"[a-z]{4}(?: [a-z]{4}){3}")
+"""A password of Google for one program, as it is displayed."""
 _JOINTS = re.compile(r"[-_./:]")
 _MIN_WORDS_CHARACTERS = 14  # a phrase of three words
 _MIN_PASSWORD_CHARACTERS = 8
@@ -203,12 +204,12 @@ def is_phrase(value: str) -> bool:
 
 
 def is_spaced_password(value: str) -> bool:
-    """Return whether a value with blanks is a passphrase or a password of Google for one program, unlike a sentence."""
+    """Return whether a value with blanks is a passphrase with a digit or an app password, unlike a sentence."""
     words = value.split(" ")
     return _APP_PASSWORD.fullmatch(value) is not None or (
         len(words) >= 3
         and all(map(str.isalnum, words))
-        and not any(word[:1].isupper() and word[1:].islower() for word in words[:1])
+        and not words[0].istitle()
         and any(map(str.isdigit, value))
         and word_set("sentences").isdisjoint(words)
         and not (is_known_password(value) or starts_like_placeholder(value))
