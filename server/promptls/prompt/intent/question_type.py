@@ -73,10 +73,17 @@ def _failure_level_at(words: Sequence[str], index: int) -> float:
     if index + 1 < len(words) and words[index + 1] in _words("failure", "topics"):
         return 0.0
     if _lexicon("failure", "strong").match_at(words, index):
-        return 2.0
+        return 0.0 if _is_hypothetical(words, index) else 2.0
     return 1.0 if _lexicon("failure", "weak").match_at(words, index) or _misspelled_failure_word(words[index]) else 0.0
 
 
+def _is_hypothetical(words: Sequence[str], index: int) -> bool:
+    """Return whether a question asks what would fail after a change: "which tests break if we rename it?"."""
+    return words[0] in _ASKS_FOR_CONSEQUENCES and not _CONDITIONS.isdisjoint(words[index + 1 : index + 4])
+
+
+_ASKS_FOR_CONSEQUENCES = frozenset("what which who would will could does".split())
+_CONDITIONS = frozenset("if when once after".split())
 _NEGATIONS = frozenset(
     "not never can't cannot cant doesn't doesnt isn't isnt didn't didnt won't wont couldn't aren't arent wasn't hasn't haven't "
     "don't dont nicht kein keine no pas не não ne weren't".split()
