@@ -73,6 +73,8 @@ kind: Deployment
 [package]
 -- src/jobs.rs --
 fn build_windows_job() {}
+-- tests/test_jobs.rs --
+fn stores_a_job() {}
 """
 
 
@@ -82,6 +84,7 @@ fn build_windows_job() {}
         ("which job builds the Windows binaries?", ".github/workflows/release.yml"),
         ("how many pods does kubernetes start?", "deploy/app.yaml"),
         ("how do I run a single test?", "Cargo.toml"),
+        ("which tests cover the store of jobs?", "tests/test_jobs.rs"),
         ("how are jobs stored?", None),
     ],
 )

@@ -45,6 +45,8 @@ def test_action(text: str, action: str) -> None:
         ("explain the cart and then rename it", ("implementation", "explanation")),
         ("the sidebar", ()),
         ("tell me a joke", ()),
+        ("what breaks if we rename Cart?", ("explanation",)),  # nothing fails yet
+        ("the cart breaks if I rename it", ("debugging",)),
     ],
 )
 def test_question_types(text: str, types: tuple[str, ...]) -> None:

@@ -1,11 +1,17 @@
-"""Names of a question whose places are shown."""
+"""Names of a question, and the lines with them that are shown."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from promptls.retrieval.places import names_of_places
+from promptls.index.files.read import FileLimits
+from promptls.index.snapshot import SourceReader
+from promptls.model import CancelToken
+from promptls.retrieval.places import names_of_places, with_places
 from promptls.retrieval.query import parse_query
+from workspaces import IndexedSnapshot, snapshot_of
 
 
 def names(question: str, *mentioned: str) -> list[tuple[str, str]]:
@@ -38,3 +44,36 @@ def test_like_that_compares_nothing(question: str) -> None:
 def test_names_in_code_style_flags_and_mentions_are_found_once() -> None:
     question = "who reads max_retries (--max-retries), and what about `Session.close`?"
     assert names(question, "app.Session.close") == [("close", "mention"), ("max_retries", "name")]
+
+
+USES = """
+-- src/client.py --
+def connect(max_retries=3):
+    return max_retries
+-- docs/settings.md --
+`max_retries` is the number of attempts.
+-- tests/test_client.py --
+def test_connect():
+    assert connect(max_retries=2) == 2
+"""
+
+
+def uses(question: str, workspace: str, tmp_path: Path) -> dict[str, float]:
+    """Return the best probability of the lines with a name by file."""
+    snapshot = snapshot_of(workspace, tmp_path)
+    reader, sources = IndexedSnapshot(snapshot).reader(), SourceReader(snapshot, FileLimits())
+    items = with_places([], question, parse_query(question), (), snapshot, reader, sources, CancelToken())
+    return {snapshot.label(item.path): item.score for item in reversed(items)}
+
+
+def test_question_about_uses_counts_tests_and_raises_all_places(tmp_path: Path) -> None:
+    asked = uses("what breaks if I rename max_retries?", USES, tmp_path)
+    other = uses("how does max_retries work?", USES, tmp_path)
+    assert asked.keys() - other.keys() == {"tests/test_client.py"}
+    assert all(asked[path] > score for path, score in other.items())
+
+
+def test_name_that_is_frequent_in_tests_only_has_its_other_places(tmp_path: Path) -> None:
+    many = "".join(f"    assert connect(max_retries={n})\n" for n in range(60))
+    found = uses("what breaks if I rename max_retries?", f"{USES}\ndef test_many():\n{many}", tmp_path)
+    assert found.keys() == {"src/client.py", "docs/settings.md"}

@@ -372,3 +372,21 @@ def test_query_terms_equal_index_terms() -> None:
 )
 def test_questions_about_tests_are_recognized(question: str, seeks: bool) -> None:
     assert parse_query(question).seeks_tests is seeks
+
+
+@pytest.mark.parametrize(
+    ("question", "seeks"),
+    [
+        ("what breaks if I rename max_retries?", True),
+        ("where is the setting POLLING_FREQUENCY read?", True),
+        ("who calls it, and which of them pass options?", True),
+        ("I want to remove the cache, what has to change?", True),
+        ("if we drop Python 3.9, which files are affected?", True),
+        ("where is the length checked?", False),
+        ("why does it break?", False),
+        ("reduce the memory usage of the parser", False),
+        ("it still fails if I change the language", False),
+    ],
+)
+def test_questions_about_uses_are_recognized(question: str, seeks: bool) -> None:
+    assert parse_query(question).seeks_uses is seeks

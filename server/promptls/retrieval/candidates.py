@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from promptls.index import IndexReader, OutlineRef, Snapshot
+from promptls.knowledge.project.file_kind import is_test_path
 from promptls.model import AnyOutline, Chunk, FileEntry, OutlineView, Span, Symbol
 from promptls.retrieval.query import Query, is_identifier_style
 from promptls.retrieval.scorers import FirstStageScores, Floats, Numbers, fit_scale, top_indices
@@ -423,10 +424,7 @@ def adjust_by_kind(scores: NDArray[np.float64], query: Query, candidates: Sequen
     if not paths and not query.seeks_tests:
         return scores
     names = [candidate.entry.name for candidate in candidates]
-    named = [
-        any(files.search(name) for files in paths) or (query.seeks_tests and file_name_features(name).is_test)
-        for name in names
-    ]
+    named = [any(files.search(name) for files in paths) or (query.seeks_tests and is_test_path(name)) for name in names]
     raised = NAMED_KIND_FACTOR * scores / (1 + (NAMED_KIND_FACTOR - 1) * scores)
     return np.where(named, raised, scores)
 

@@ -71,6 +71,12 @@ file is named after it, and the log odds of the best ranked region that overlaps
 
 Fitted on 2,200 places of 123 tasks in 28 repositories.
 """
+SOUGHT_LOG_ODDS = math.log(6)
+"""Added to the log odds of places if the question asks for the uses of its names.
+
+Chosen among log 1, 3, 6 and 20 on 126 questions such as "what breaks if I rename …" in seven repositories: prompts have
+93 instead of 91 % of the lines with the name, and all of them in 77 instead of 68 % of the cases.
+"""
 
 
 class Name(Struct, frozen=True):
@@ -119,13 +125,15 @@ def names_of_places(text: str, query: Query, mentioned: Iterable[str] = ()) -> I
 
 def find_places(
     names: Iterable[Name],
-    with_tests: bool,
+    with_tests: Sequence[bool],
     snapshot: Snapshot,
     reader: IndexReader,
     sources: SourceReader,
     token: CancelToken,
 ) -> list[Place]:
-    """Return the places of rare names outside of translations, style sheets and, unless `with_tests`, tests.
+    """Return the places of rare names outside of translations and style sheets.
+
+    `with_tests`: whether tests count; a name that is too frequent by the first value is looked up by the next one.
 
     Raises:
         Cancelled: The token is set.
@@ -133,8 +141,10 @@ def find_places(
     places: list[Place] = []
     for name in islice(names, MAX_NAMES):
         for spelling in name.spellings:
-            lines = _lines_with(spelling, name.kind, with_tests, snapshot, reader, sources, token)
-            if lines:
+            found_in = (
+                _lines_with(spelling, name.kind, tests, snapshot, reader, sources, token) for tests in with_tests
+            )
+            if lines := next(filter(None, found_in), None):
                 found = [
                     (path, span)
                     for path, (file, some) in lines.items()
@@ -273,22 +283,29 @@ def with_places(
         Cancelled: The token is set.
     """
     names = names_of_places(question, query, mentioned)
-    places = find_places(names, query.about_tests, snapshot, reader, sources, token)
+    with_tests = (True, False) if query.seeks_uses else (query.about_tests,)
+    places = find_places(names, with_tests, snapshot, reader, sources, token)
     if paths is not None:
         within = {place.path for place in places}.intersection(paths)
         places = [place for place in places if place.path in within]
     else:  # prompt documents contain questions, not answers
         places = [place for place in places if not is_prompt_document(place.path)]
-    return merge_places(ranked, places, snapshot)
+    return merge_places(ranked, places, snapshot, sought=query.seeks_uses)
 
 
-def merge_places(ranked: Sequence[Item], places: Sequence[Place], snapshot: Snapshot) -> list[Item]:
-    """Insert places into ranked items by their scores, which depend on those of the items that they overlap."""
+def merge_places(
+    ranked: Sequence[Item], places: Sequence[Place], snapshot: Snapshot, sought: bool = False
+) -> list[Item]:
+    """Insert places into ranked items by their scores, which depend on those of the items that they overlap.
+
+    `sought`: whether the question asks for the uses of its names.
+    """
     by_path: dict[str, list[Item]] = defaultdict(list)
     for item in ranked:
         by_path[item.path].append(item)
     best: dict[tuple[str, Span], float] = {(item.path, item.span): item.score for item in ranked}
-    scored = [_scored(place, by_path[place.path], snapshot) for place in places]
+    more = SOUGHT_LOG_ODDS if sought else 0.0
+    scored = [_scored(place, by_path[place.path], snapshot, more) for place in places]
     scored = [item for item in scored if item.score > best.get((item.path, item.span), 0.0)]
     replaced = {(item.path, item.span) for item in scored}
     rest = (item for item in ranked if (item.path, item.span) not in replaced)
@@ -299,13 +316,14 @@ def _descending(item: Item) -> float:
     return -item.score
 
 
-def _scored(place: Place, ranked: Iterable[Item], snapshot: Snapshot) -> Item:
+def _scored(place: Place, ranked: Iterable[Item], snapshot: Snapshot, more: float) -> Item:
     """Return a place as an item; its score is the probability that an answer needs it."""
     best = max((item.score for item in ranked if item.span.overlaps(place.span)), default=0.0)
     best = min(max(best, 1e-5), 1 - 1e-5)
     file_name = "".join(split_identifier(snapshot.label(place.path).rpartition("/")[2]))
     log_odds = (
         WEIGHTS["offset"]
+        + more
         + WEIGHTS.get(place.kind, 0.0)
         + WEIGHTS["count"] * math.log(place.count)
         + WEIGHTS["own file"] * ("".join(split_identifier(place.name)) in file_name)

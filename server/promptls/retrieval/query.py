@@ -172,6 +172,15 @@ _TEST_SEARCH = re.compile(
     r"|\b(unit|regression|integration) tests?\b|\b(in the|test) suite\b|\btest coverage\b",
     re.I,
 )
+_USE_SEARCH = re.compile(
+    r"\brename\b|\b(?:usages|callers|occurrences|everywhere|affected)\b"
+    r"|\b(?:who|what|which \w+) (?:\w+ )?(?:uses?|calls?|reads?|references|(?:depends?|relies|rely) on)\b"
+    r"|\bwhere (?:is|are) [^.?!\n]{1,60} (?:used|called|referenced|read)\b"
+    r"|\b(?:what|which|who|anything)\b[^.?!\n]{0,60}\b(?:breaks?|fails?|changes?)\b[^.?!\n]{0,40}\b(?:if|when) (?:i|we|you)\b"
+    r"|\bif (?:i|we|you) (?:\w+ ){0,2}(?:remove|delete|drop|change|replace|move)\b[^.?!\n]{1,200}\b(?:what|which|who)\b"
+    r"|\b(?:want|need|plan|going|like) to (?:remove|delete|drop|replace)\b",
+    re.I,
+)
 _DOCS_TOPIC = re.compile(r"\b(docs?|documentation|readme|changelog|license|contributing|install(ation)?)\b", re.I)
 MAX_SHINGLES, MAX_SHINGLE_TEXT = 40, 1500
 """Maximum number of shingles of a question, and characters that are searched for them."""
@@ -204,6 +213,7 @@ class Query(Struct, frozen=True):
     file_stems: tuple[str, ...] = ()  # possible file names without extension
     about_tests: bool = False
     seeks_tests: bool = False  # the expected answer is a test
+    seeks_uses: bool = False  # the expected answer is where something is used, or what its change affects
     about_docs: bool = False
     is_open: bool = False  # asks how, why, what or where; the answer needs more code than that of another question
     shingles: tuple[str, ...] = ()  # of an open question: pairs of adjacent words, which are embedded separately
@@ -281,6 +291,7 @@ def _parse(report: Report) -> Query:
         phrases=_quoted(text),
         about_tests=bool(_TEST_TOPIC.search(text)),
         seeks_tests=bool(_TEST_SEARCH.search(text)),
+        seeks_uses=bool(_USE_SEARCH.search(text)),
         about_docs=bool(_DOCS_TOPIC.search(text)),
         title=report.title,
         term_weights=tuple(_term_weights(report)) if report.title else (),
