@@ -1,8 +1,7 @@
-"""Small models in ONNX format: embedding models of any dimension, and a reranker that counts shared words.
+"""Small embedding models of any dimension in ONNX format.
 
-An embedding model has a vector for each token, reduced by maximum, and the tokenizer of the bundled model. The reranker has
-a tokenizer of whole words. The protocol buffer messages of ONNX are written directly, because the onnx package would be a
-large dependency for sixty lines.
+A model has a vector for each token, reduced by maximum, and the tokenizer of the bundled model. The protocol buffer
+messages of ONNX are written directly, because the onnx package would be a large dependency for sixty lines.
 """
 
 from __future__ import annotations
@@ -13,11 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.normalizers import Lowercase
-from tokenizers.pre_tokenizers import Whitespace
-from tokenizers.processors import TemplateProcessing
 
 from promptls.index.embedding.embedder import BUNDLED_MODEL_DIR
 
@@ -35,47 +29,6 @@ def write_model(folder: Path, dimension: int, seed: int = 1) -> Path:
     (folder / "model.onnx").write_bytes(_model(table))
     (folder / "config.json").write_text('{"pad_token_id": 0, "model_type": "static"}')
     return folder
-
-
-SPECIAL_TOKENS = ("[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]")
-"""Their positions are the token ids."""
-
-
-def write_cross_encoder(folder: Path, words: Sequence[str]) -> Path:
-    """Write a cross-encoder whose score is the number of different `words` that query and text share."""
-    table = _write_word_tokenizer(folder, words)
-    nodes = [
-        _node("Gather", ["table", "input_ids"], ["tokens"]),
-        _node("Cast", ["token_type_ids"], ["types"], _attribute_int("to", FLOAT)),
-        _node("Einsum", ["tokens"], ["all"], _attribute_text("equation", "blv->bv")),
-        _node("Einsum", ["tokens", "types"], ["text"], _attribute_text("equation", "blv,bl->bv")),
-        _node("Sub", ["all", "text"], ["query"]),
-        _node("Sign", ["text"], ["in_text"]),
-        _node("Sign", ["query"], ["in_query"]),
-        _node("Einsum", ["in_text", "in_query", "ones"], ["shared"], _attribute_text("equation", "bv,bv,vk->bk")),
-    ]
-    constants = {"table": table, "ones": np.ones((len(words), 1), np.float32)}
-    inputs = ("input_ids", "attention_mask", "token_type_ids")
-    (folder / "model.onnx").write_bytes(_graph(nodes, constants, inputs, "shared", ["B", 1]))
-    return folder
-
-
-def _write_word_tokenizer(folder: Path, words: Sequence[str]) -> np.ndarray:
-    """Write a tokenizer for `words`; return a table with a unit vector per word and zeros for other tokens."""
-    folder.mkdir(parents=True, exist_ok=True)
-    vocabulary = {token: i for i, token in enumerate([*SPECIAL_TOKENS, *words])}
-    tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
-    tokenizer.normalizer, tokenizer.pre_tokenizer = Lowercase(), Whitespace()
-    markers = [("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])]
-    tokenizer.post_processor = TemplateProcessing("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", markers)
-    tokenizer.add_special_tokens(list(SPECIAL_TOKENS))
-    tokenizer.save(str(folder / "tokenizer.json"))
-    (folder / "tokenizer_config.json").write_text('{"model_max_length": 512, "pad_token": "[PAD]"}')
-    (folder / "special_tokens_map.json").write_text(json.dumps({"mask_token": "[MASK]", "pad_token": "[PAD]"}))
-    (folder / "config.json").write_text('{"pad_token_id": 0}')
-    table = np.zeros((len(vocabulary), len(words)), np.float32)
-    table[len(SPECIAL_TOKENS) :] = np.eye(len(words))
-    return table
 
 
 def _model(table: np.ndarray) -> bytes:
@@ -108,10 +61,6 @@ def _attribute(name: str, *numbers: int) -> bytes:
 
 def _attribute_int(name: str, number: int) -> bytes:
     return _message(5, _text(1, name) + _number(3, number) + _number(20, 2))
-
-
-def _attribute_text(name: str, text: str) -> bytes:
-    return _message(5, _text(1, name) + _text(4, text) + _number(20, 3))
 
 
 def _value(name: str, kind: int, shape: list[str | int]) -> bytes:

@@ -137,9 +137,6 @@ class IndexedSnapshot:
     def start_shingles(self, shingles: Sequence[str]) -> Callable[[], NDArray[np.float32]]:
         return lambda: _embedder().embed(shingles)
 
-    def rerank(self, *_: object) -> None:
-        """Return no scores: a model for the second stage is not configured."""
-
 
 @cache
 def _embedder() -> Embedder:

@@ -126,14 +126,6 @@ languageModel), or \"auto\": the model where one is configured."
   :type '(choice (const "auto") (const "model") (const "ranker"))
   :group 'promptls)
 
-(defcustom promptls-retrieval-reranker ""
-  "Server setting retrieval.reranker.
-Cross-encoder that reorders the best regions: the absolute path of a folder
-with model.onnx and tokenizer.json, or the name of an installed fastembed
-model; empty: none."
-  :type 'string
-  :group 'promptls)
-
 (defcustom promptls-sections-instructions t
   "Include short instructions for the type of question."
   :type 'boolean
@@ -286,7 +278,6 @@ are removed."
     ("retrieval.threshold" promptls-retrieval-threshold nullable)
     ("retrieval.variant" promptls-retrieval-variant plain)
     ("retrieval.selection" promptls-retrieval-selection plain)
-    ("retrieval.reranker" promptls-retrieval-reranker plain trusted)
     ("sections.instructions" promptls-sections-instructions boolean)
     ("sections.architecture" promptls-sections-architecture boolean)
     ("sections.memory" promptls-sections-memory boolean)

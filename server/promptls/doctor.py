@@ -59,7 +59,6 @@ def run_checks() -> list[CheckResult]:
             *_check_mention_kinds(),
             _check_counter(settings),
             *_check_worker(settings),
-            *_check_reranker(settings),
             *_check_team(settings),
         ]
     return results
@@ -134,24 +133,6 @@ def _file_size(file: Path) -> int:
         return file.stat().st_size if file.is_file() else 0
     except OSError:
         return 0
-
-
-def _check_reranker(settings: Settings) -> list[CheckResult]:
-    """Load the model of the second stage, if one is configured, and score a text."""
-    from promptls.index import WorkerError, check_reranker
-
-    model = settings.retrieval.reranker
-    if not model:
-        return [CheckResult(True, "reranking model: none")]
-    try:
-        problem = check_reranker(model, WORKER_TIMEOUT_S)
-    except WorkerError as error:
-        problem = f"the reranker process failed: {error}"
-    return [
-        CheckResult(
-            not problem, problem or f"reranking model {model}", "Set retrieval.reranker to a model on this machine."
-        )
-    ]
 
 
 def _check_team(settings: Settings) -> list[CheckResult]:

@@ -137,13 +137,6 @@ class RetrievalSettings(Struct, frozen=True, rename="camel", forbid_unknown_fiel
             "the model where one is configured."
         ),
     ] = "auto"
-    reranker: Annotated[
-        str,
-        Meta(
-            description="Cross-encoder that reorders the best regions: the absolute path of a "
-            "folder with model.onnx and tokenizer.json, or the name of an installed fastembed model; empty: none."
-        ),
-    ] = ""
 
 
 class SectionSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -274,7 +267,7 @@ class Settings(Struct, frozen=True, rename="camel"):
 
 
 TRUSTED = (
-    *("embedding", "cache", "secrets", "languageModel", "team", "budget.tokenizer", "retrieval.reranker"),
+    *("embedding", "cache", "secrets", "languageModel", "team", "budget.tokenizer"),
     "index.ignoreFiles",  # a workspace must not read files that its team has kept from language models
 )
 """Sections and settings that are accepted from the user only, not from a workspace."""

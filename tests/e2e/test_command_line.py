@@ -205,18 +205,14 @@ def test_doctor_reports_problems(run, tmp_path: Path) -> None:  # type: ignore[n
     assert healthy.returncode == 0, healthy.stdout
     assert "BAD" not in healthy.stdout
     assert "embedding model bundled: 512 dimensions" in healthy.stdout
-    assert "reranking model: none" in healthy.stdout
     config = tmp_path / "home" / ".config" / "promptls"
     config.mkdir(parents=True)
-    (config / "config.toml").write_text(
-        '[embedding]\nmodel = "/no/model"\n[retrieval]\nreranker = "/no/reranker"\n[index]\nworkers = "x"\n'
-    )
+    (config / "config.toml").write_text('[embedding]\nmodel = "/no/model"\n[index]\nworkers = "x"\n')
     broken = run("doctor", "--json", XDG_CONFIG_HOME=str(config.parent))
     assert broken.returncode == 1
     failed = " ".join(f["message"] for f in json.loads(broken.stdout)["findings"] if not f["ok"])
     assert "index.workers" in failed
     assert "/no/model" in failed
-    assert "/no/reranker" in failed
 
 
 def test_package_that_cannot_be_imported_is_one_sentence(run, shop: Path, broken: Path) -> None:  # type: ignore[no-untyped-def]

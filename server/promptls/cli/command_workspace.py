@@ -22,9 +22,7 @@ BAR_DELAY_S, POLL_S = 0.3, 0.02
 REPORT_INTERVAL_S = 10
 """Interval between sentences about the progress of the index, in seconds; small workspaces take less."""
 EXPANDED_METHODS = ("promptls/search", "promptls/list", "promptls/buildPrompt", "promptls/callTool")
-"""Requests whose queries get further terms, and that use the reranking model, if one is configured."""
-MODEL_TIMEOUT_S = 60.0
-"""Maximum wait for a reranking model, in seconds; a large one on a slow disk takes longest."""
+"""Requests whose queries get further terms."""
 
 TEAM_TIMEOUT_S = 15.0
 """Maximum time for opening the team index, in seconds; a server opens it in the background."""
@@ -96,7 +94,6 @@ def request(
                 wait_for_index(engine)
                 # the server does this in the background; here the first request is the only one
                 if method in EXPANDED_METHODS:
-                    engine.index.wait_for_reranker(MODEL_TIMEOUT_S)
                     engine.services.cooccurrence.follow(engine.index.snapshot())
                 if method in ("promptls/read", "promptls/callTool"):
                     engine.graph_of(engine.index.snapshot())

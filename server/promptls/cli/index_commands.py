@@ -84,10 +84,7 @@ def _print_roots(status: dict[str, Any]) -> None:
             print_text(
                 f"  left out: {plural(count, 'file or folder', 'files and folders')} whose name is not valid UTF-8"
             )
-    models = f"model {status['embedder']['model']}"
-    if status["reranker"]["model"]:
-        models += f", reranking model {status['reranker']['model']}"
-    print_text(f"{status['disk']['bytes'] / 1e6:.1f} MB on disk, {models}")
+    print_text(f"{status['disk']['bytes'] / 1e6:.1f} MB on disk, model {status['embedder']['model']}")
 
 
 # ---------------------------------------------------------------- doctor

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from promptls.index.index_client import CHANGES_TIMEOUT_S, IndexClient
     from promptls.index.index_status import IndexState, IndexStatus
     from promptls.index.indexer import Indexer
-    from promptls.index.scan.jobs import check_reranker, check_worker
+    from promptls.index.scan.jobs import check_worker
     from promptls.index.scan.root_state import inspect_cache
     from promptls.index.search.analyzer import STOP_WORDS, find_words, split_identifier, stem, tokenize, tokenize_word
     from promptls.index.search.interning import RunInterner, TermExtractor
@@ -108,7 +108,7 @@ _EXPORTS = {
     "index_client": "CHANGES_TIMEOUT_S IndexClient",
     "index_status": "IndexState IndexStatus",
     "indexer": "Indexer",
-    "scan.jobs": "check_reranker check_worker",
+    "scan.jobs": "check_worker",
     "scan.root_state": "inspect_cache",
     "search.analyzer": "STOP_WORDS find_words split_identifier stem tokenize tokenize_word",
     "search.interning": "RunInterner TermExtractor",

@@ -26,7 +26,6 @@ class IndexConfig(Struct, frozen=True):
     embedding: EmbeddingSpec = EmbeddingSpec()
     grammar_order: tuple[Literal["pack", "legacy"], ...] = ("pack", "legacy")
     workers: int = 2
-    reranker: str = ""  # model of the second stage, "" for none
 
 
 def index_config(settings: Settings) -> IndexConfig:
@@ -43,7 +42,6 @@ def index_config(settings: Settings) -> IndexConfig:
         embedding=EmbeddingSpec(settings.embedding.model, settings.embedding.allow_download),
         grammar_order=index.grammars,
         workers=index.workers or min(4, os.cpu_count() or 1),
-        reranker=settings.retrieval.reranker,
     )
 
 

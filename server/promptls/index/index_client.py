@@ -20,8 +20,7 @@ from promptls.index.scan.root_state import DiskCheck, RootState, root_status
 from promptls.index.search.reader import IndexReader
 from promptls.index.snapshot import Snapshot, SourceReader, with_files
 from promptls.index.workers.query_jobs import PatternMatches, QueryEmbedder, structural_search
-from promptls.index.workers.reranker import MAX_TEXT_CHARACTERS, Reranker
-from promptls.model import CancelToken, FileText, Span
+from promptls.model import CancelToken
 
 if TYPE_CHECKING:
     import numpy as np
@@ -102,7 +101,6 @@ class IndexClient:
         self,
         machine: IndexMachine,
         query_embedder: QueryEmbedder,
-        reranker: Reranker,
         priority: RequestPriority,
         rate: ProgressRate,
         of_all_editors: bool = False,
@@ -114,7 +112,6 @@ class IndexClient:
         self._workspace = machine.workspace
         self._publisher = machine.publisher
         self._query_embedder = query_embedder
-        self._reranker = reranker
         self._priority = priority
         self._rate = rate
         self._own_snapshot: tuple[object, Snapshot] | None = None  # the last one without other editors, with its key
@@ -264,25 +261,6 @@ class IndexClient:
         """Start to embed shingles; the result returns float32[n, dimension], no rows if the model is not static or fails."""
         return self._query_embedder.start_shingles(shingles)
 
-    def rerank(
-        self, query: str, regions: Sequence[tuple[str, Span]], snapshot: Snapshot, token: CancelToken
-    ) -> Sequence[float] | None:
-        """Return the second-stage score of each region (path, span), None without a model or if it cannot be used."""
-        if not self._reranker.model:
-            return None
-        sources = self.source_reader(snapshot)
-        texts: list[str] = []
-        for path, span in regions:
-            view = sources.read(path)
-            text = f"{view.entry.name}\n{view.slice(span)}" if isinstance(view, FileText) else ""
-            texts.append(text[:MAX_TEXT_CHARACTERS])
-            token.check()
-        return self._reranker.scores(query, texts, token)
-
-    def wait_for_reranker(self, timeout_s: float) -> None:
-        """Wait until the reranking model, if one is configured, is loaded or cannot be loaded."""
-        self._reranker.wait_loaded(timeout_s)
-
     def structural_search(
         self, pattern: str, paths: Sequence[str], token: CancelToken, seconds: float
     ) -> PatternMatches:
@@ -340,7 +318,6 @@ class IndexClient:
             *(state.error for state in states),
             PAUSED_MESSAGE if self._machine.paused else "",
             self._query_embedder.problem,
-            self._reranker.problem,
         )
         problem = next(filter(None, problems), "")
         phase: Phase = "indexing" if all(state.walked for state in states) else "scanning"
@@ -370,7 +347,6 @@ class IndexClient:
             self._machine.dimension or 0,
             self._machine.pool.problem,
             publisher.embedded_chunks,
-            self._reranker.status(),
         )
 
 

@@ -97,14 +97,6 @@ class IndexState(Struct, frozen=True):
         return f"Indexing: {max(0, self.files - self.pending):,} of {self.files:,} files embedded."
 
 
-class RerankerStatus(Struct, frozen=True):
-    """The model of the second stage."""
-
-    model: str = ""  # "" without one
-    loaded: bool = False
-    problem: str = ""  # why the last results were not reranked, a sentence for users
-
-
 class IndexStatus(Struct, frozen=True):
     """State of the index with the counts of every root."""
 
@@ -114,7 +106,6 @@ class IndexStatus(Struct, frozen=True):
     dimension: int  # 0: no vectors
     problem: str  # reason why there are no vectors, "" otherwise
     embedded_chunks: int  # chunks embedded since the start; known chunks are not embedded again
-    reranker: RerankerStatus = RerankerStatus()
 
 
 def error_reason(error: BaseException) -> str:

@@ -20,7 +20,6 @@ from promptls.index.index_client import IndexClient, ProgressRate, RequestPriori
 from promptls.index.machine import IndexMachine
 from promptls.index.workers.pool import WorkerPool, worker_configuration
 from promptls.index.workers.query_jobs import QueryEmbedder
-from promptls.index.workers.reranker import Reranker
 from promptls.index.workspace import Workspace
 from promptls.settings import BUNDLED, make_own_folder
 from promptls.util.private_files import private_umask
@@ -53,9 +52,8 @@ class Indexer:
         walker, storage = ThreadPoolExecutor(1, "index-walk"), ThreadPoolExecutor(1, "index-store")
         self.machine = IndexMachine(config, self.workspace, pool, walker, storage)
         self._query_embedder = QueryEmbedder(pool)
-        self._reranker = Reranker(config.reranker)
         self._priority = RequestPriority()
-        parts = self.machine, self._query_embedder, self._reranker, self._priority, ProgressRate()
+        parts = self.machine, self._query_embedder, self._priority, ProgressRate()
         self.client = IndexClient(*parts)
         self.client_of_all_editors = IndexClient(*parts, of_all_editors=True)
         self._thread = threading.Thread(target=self._run, daemon=True, name="indexer")
@@ -72,7 +70,6 @@ class Indexer:
         with self._lock:
             if not self._closed:
                 self._thread.start()
-                self._reranker.start()
 
     def close(self) -> None:
         """Stop all threads and processes; what is not written is computed again at the next start."""
@@ -85,7 +82,6 @@ class Indexer:
             self.machine.pool.close()
             if self._thread.is_alive():
                 self._thread.join(CLOSE_TIMEOUT_S)
-            self._reranker.close()
             self.machine.close()
 
     def pause(self) -> None:

@@ -1,16 +1,8 @@
-"""Retrieval pipeline: first-stage scores, candidates, features, ranking model, optional second stage, ranked items.
-
-The second stage reorders the best regions by a cross-encoder, if one is configured.  Scores of such models have no
-common scale, so only their order is used: it is converted to normal scores (van der Waerden 1952), which are added to
-the log-odds of the first stage.  Regions that the first stage hardly distinguishes follow the model, and a region with a
-large lead keeps it.  The sorted list of probabilities stays as it is, and the n-th region gets the n-th of them:
-thresholds and prompts that are sized by relevance keep their meaning.
-"""
+"""Retrieval pipeline: first-stage scores, candidates, features, ranking model, ranked items."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from statistics import NormalDist
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +12,7 @@ from numpy.typing import NDArray
 
 from promptls.index import IndexReader, Snapshot
 from promptls.languages.kinds import TYPE_KINDS
-from promptls.model import CancelToken, Item, Origin, Span
+from promptls.model import CancelToken, Item, Origin
 from promptls.model.files import is_prompt_document
 from promptls.retrieval import scorers
 from promptls.retrieval.candidates import (
@@ -44,79 +36,8 @@ from promptls.retrieval.linear_model import RankerWeights, bundled_weights
 from promptls.retrieval.query import TITLE_SHARE, Query
 from promptls.retrieval.scorers import FirstStageScores, Floats
 
-MAX_REGIONS = 50
-"""Number of regions that are reordered: what a small model scores within a second."""
-MODEL_STRENGTH = 1.0
-"""Log-odds for a standard deviation of the model's scores: the best of 50 regions gains 2.3, an average one nothing.
 
-It is the log-likelihood ratio of a model whose scores of needed and of other regions differ by one standard deviation
-(AUC .76): a cautious assumption about an unknown model.
-"""
-REASON = "reranker"
-"""Name of the model's score among the reasons of an item."""
-
-_MIN_PROBABILITY = 1e-6
-
-
-class SecondStageModel(Protocol):
-    """Access to the model of the second stage."""
-
-    def rerank(
-        self, query: str, regions: Sequence[tuple[str, Span]], snapshot: Snapshot, token: CancelToken
-    ) -> Sequence[float] | None:
-        """Return the score of each region (path, span), or None without a usable model."""
-        ...
-
-
-def reorder(
-    question: str, items: list[Item], snapshot: Snapshot, model: SecondStageModel, token: CancelToken
-) -> list[Item]:
-    """Return the items with the best ones reordered by both stages; unchanged without a usable model.
-
-    Raises:
-        Cancelled: The token is set.
-    """
-    first = items[:MAX_REGIONS]
-    if len(first) < 2 or not question.strip():
-        return items
-    scores = model.rerank(question, [(item.path, item.span) for item in first], snapshot, token)
-    if scores is None:
-        return items
-    order = fused_order(np.array([item.score for item in first]), np.array(scores, np.float64))
-    reordered = [
-        replace(first[i], score=item.score, reasons={**first[i].reasons, REASON: round(scores[i], 4)})
-        for item, i in zip(first, order.tolist(), strict=True)
-    ]
-    return reordered + items[MAX_REGIONS:]
-
-
-def fused_order(probabilities: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the positions of regions in their new order.
-
-    Args:
-        probabilities: Probabilities of the first stage, in descending order.
-        scores: Scores of the model for the same regions.
-    """
-    clipped = np.clip(probabilities, _MIN_PROBABILITY, 1 - _MIN_PROBABILITY)
-    log_odds = np.log(clipped / (1 - clipped))
-    return np.argsort(-np.round(log_odds + MODEL_STRENGTH * normal_scores(scores), 9), kind="stable")
-
-
-def normal_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the quantiles of the standard normal distribution for the ranks of scores; equal ones share a quantile."""
-    rounded = np.round(scores, 6)
-    ascending = np.sort(rounded)
-    rank = (np.searchsorted(ascending, rounded) + np.searchsorted(ascending, rounded, side="right")) / 2
-    return np.array([_NORMAL.inv_cdf(quantile) for quantile in (rank / len(scores)).tolist()])
-
-
-_NORMAL = NormalDist()
-
-
-# ---- pipeline
-
-
-class RetrievalIndex(SecondStageModel, Protocol):
+class RetrievalIndex(Protocol):
     """The part of the index that retrieval uses in addition to the snapshot."""
 
     def reader(self) -> IndexReader:
@@ -142,7 +63,6 @@ class RetrievalStrategy(Struct, frozen=True):
     limits: CandidateLimits = CandidateLimits()
     search_limits: CandidateLimits = SEARCH_LIMITS  # a search depends on recall of a single file
     weights: RankerWeights | None = None  # None: the weights that ship with the package
-    second_stage: bool = True  # whether the configured reranking model, if any, reorders the best regions
 
 
 class RetrievalResult(Struct, frozen=True):
@@ -241,7 +161,7 @@ def retrieve(
         Cancelled: The token is set.
     """
     features = describe_candidates(query, snapshot, index, strategy.limits, token, paths, first_stage)
-    return RetrievalResult(tuple(_rank_regions(query, features, snapshot, index, strategy, token)))
+    return RetrievalResult(tuple(_rank_regions(query, features, strategy)))
 
 
 def search(
@@ -260,7 +180,7 @@ def search(
         Cancelled: The token is set.
     """
     features = describe_candidates(query, snapshot, index, strategy.search_limits, token, paths)
-    items = _rank_regions(query, features, snapshot, index, strategy, token)
+    items = _rank_regions(query, features, strategy)
     name = query.text.strip()
     if items and name in query.code_names:
         best = items[0].score
@@ -287,7 +207,7 @@ def search_by_file(
     features = describe_candidates(query, snapshot, index, strategy.search_limits, token, paths)
     if features is None:
         return RetrievalResult(())
-    items = _rank_regions(query, features, snapshot, index, strategy, token)
+    items = _rank_regions(query, features, strategy)
     file_paths, values = extract_file_features(query, features)
     file_scores = (strategy.weights or bundled_weights()).files.score(values, FILE_FEATURE_NAMES)
     rank = {path: i for i, (_, path) in enumerate(sorted(zip(-np.round(file_scores, 6), file_paths, strict=True)))}
@@ -306,23 +226,10 @@ def search_by_file(
     return RetrievalResult((*sorted(first.values(), key=lambda item: rank[item.path]), *rest))
 
 
-def _rank_regions(
-    query: Query,
-    features: CandidateFeatures | None,
-    snapshot: Snapshot,
-    index: RetrievalIndex,
-    strategy: RetrievalStrategy,
-    token: CancelToken,
-) -> list[Item]:
-    """Return regions in the order of both stages, best first."""
+def _rank_regions(query: Query, features: CandidateFeatures | None, strategy: RetrievalStrategy) -> list[Item]:
+    """Return regions, best first."""
     if features is None:
         return []
-    items = _rank_candidates(query, features, strategy)
-    token.check()
-    return reorder(query.text, items, snapshot, index, token) if strategy.second_stage else items
-
-
-def _rank_candidates(query: Query, features: CandidateFeatures, strategy: RetrievalStrategy) -> list[Item]:
     weights = strategy.weights or bundled_weights()
     raw = weights.candidate_model(query.is_open).score(features.values, FEATURE_NAMES)
     scores = weights.calibration.probabilities(raw, query.is_open)

@@ -27,7 +27,6 @@
 ---@field threshold? number Minimum score of retrieved items, 0 to 1; null: the value of the profile. Default: null
 ---@field variant? string Instruction style for requests that do not set one: baseline, strict, citation or anti_prior. Default: ""
 ---@field selection? 'auto'|'model'|'ranker' Who chooses the retrieved code: "ranker", "model" (the language model of languageModel), or "auto": the model where one is configured. Default: "auto"
----@field reranker? string Cross-encoder that reorders the best regions: the absolute path of a folder with model.onnx and tokenizer.json, or the name of an installed fastembed model; empty: none. User settings only. Default: ""
 
 ---@class promptls.settings.Sections
 ---@field instructions? boolean Include short instructions for the type of question. Default: true

@@ -253,11 +253,6 @@ def encode_status(status: IndexStatus, counter: CounterStatus, memory_bytes: int
             "problem": status.problem,
             "embedded": status.embedded_chunks,
         },
-        "reranker": {
-            "model": status.reranker.model,
-            "loaded": status.reranker.loaded,
-            "problem": status.reranker.problem,
-        },
         "disk": {
             name: sum(r.disk.get(name, 0) for r in status.roots) for name in ("bytes", "rows", "versions", "fragments")
         },

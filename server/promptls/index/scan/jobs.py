@@ -43,7 +43,6 @@ from promptls.index.snapshot import Snapshot
 from promptls.index.store.file_manifest import KnownOutlines
 from promptls.index.store.row_store import RowStore
 from promptls.index.workers.pool import WorkerChannel, WorkerError, worker_configuration
-from promptls.index.workers.spawn import RERANKER_MODULE
 from promptls.index.workers.worker_messages import (
     Acknowledged,
     ChunkVectors,
@@ -51,15 +50,12 @@ from promptls.index.workers.worker_messages import (
     ExtractTerms,
     FileScan,
     ForgetDocument,
-    OpenReranker,
     PrescanFiles,
     PrescanResult,
     ScanFiles,
     ScanResult,
     ScanText,
-    ScoreTexts,
     TermsResult,
-    TextScores,
 )
 from promptls.model import CancelToken, FileEntry, Root, decode_chunk_keys, decode_outline
 
@@ -459,20 +455,6 @@ class WorkerCheck(Struct, frozen=True):
     embedded: bool  # whether the chunks have vectors
     dimension: int  # of the embedding model, 0 without one
     problem: str  # why the embedding model cannot be used, "" otherwise
-
-
-def check_reranker(model: str, timeout_s: float) -> str:
-    """Load a reranking model in a new process and score a text; return the problem, "" without one.
-
-    Raises:
-        WorkerError: The process failed or did not respond in time.
-    """
-    channel = WorkerChannel(OpenReranker(model), background=False, module=RERANKER_MODULE)
-    try:
-        response = channel.call(ScoreTexts("query", ("text",)), timeout_s)
-        return channel.problem or (response.problem if isinstance(response, TextScores) else "")
-    finally:
-        channel.stop()
 
 
 def check_worker(config: IndexConfig, path: str, timeout_s: float) -> WorkerCheck:

@@ -26,7 +26,6 @@ from promptls.index.workers.spawn import WORKER_MODULE, kill_prestarted, kill_pr
 from promptls.index.workers.worker_messages import (
     Acknowledged,
     Configure,
-    OpenReranker,
     OpenTable,
     Request,
     Response,
@@ -84,9 +83,7 @@ class PoolClosedError(Exception):
 class WorkerChannel:
     """One helper process and the communication with it.  Used by one thread at a time."""
 
-    def __init__(
-        self, configure: Configure | OpenTable | OpenReranker, background: bool, module: str = WORKER_MODULE
-    ) -> None:
+    def __init__(self, configure: Configure | OpenTable, background: bool, module: str = WORKER_MODULE) -> None:
         self._configure = configure
         self._module = module
         self._background = background

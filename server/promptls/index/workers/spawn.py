@@ -15,7 +15,6 @@ from promptls.util.termination import add_cleanup
 
 WORKER_MODULE = "promptls.index.workers.worker"
 STORE_MODULE = "promptls.index.store.lance_process"
-RERANKER_MODULE = "promptls.index.workers.reranker_process"
 
 HELPER_VARIABLES = {
     "OMP_NUM_THREADS": "1",

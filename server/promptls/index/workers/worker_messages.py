@@ -171,26 +171,6 @@ class CompactTable(Struct, frozen=True, tag=True, array_like=True):
     drop_old_versions: bool = False
 
 
-class OpenReranker(Struct, frozen=True, tag=True, array_like=True):
-    """Load a reranking model, the first message to the reranker process."""
-
-    model: str
-
-
-class ScoreTexts(Struct, frozen=True, tag=True, array_like=True):
-    """Score the relevance of texts to a query."""
-
-    query: str
-    texts: tuple[str, ...]
-
-
-class TextScores(Struct, frozen=True, tag=True, array_like=True):
-    """Response to ScoreTexts: one score for each text, or the reason why there are none."""
-
-    scores: tuple[float, ...]
-    problem: str = ""
-
-
 class RowsResult(Struct, frozen=True, tag=True, array_like=True):
     """Response to ReadRows."""
 
@@ -206,7 +186,7 @@ class StoreFailure(Struct, frozen=True, tag=True, array_like=True):
 
 
 class Acknowledged(Struct, frozen=True, tag=True, array_like=True):
-    """Response to Configure (with dimension and problem), OpenReranker (with problem) and ForgetDocument."""
+    """Response to Configure (with dimension and problem) and ForgetDocument."""
 
     dimension: int = 0
     problem: str = ""
@@ -226,8 +206,6 @@ Request = (
     | ReadRows
     | AddRows
     | CompactTable
-    | OpenReranker
-    | ScoreTexts
 )
 Response = (
     ScanResult
@@ -239,7 +217,6 @@ Response = (
     | RowsResult
     | StoreFailure
     | Acknowledged
-    | TextScores
 )
 
 _LENGTH_PREFIX = struct.Struct("<I")

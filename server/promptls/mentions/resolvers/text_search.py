@@ -59,9 +59,9 @@ def resolve_codebase(mention: Mention, context: ResolveContext) -> MentionOutcom
     scope = _search_scope(mention, context)
     if isinstance(scope, MentionOutcome):
         return scope
-    # A reranking model would take too long after each keystroke.
-    strategy = replace(context.services.strategy, second_stage=context.cache is None)
-    ranked = retrieve(parse_query(query), context.snapshot, index, strategy, context.token, scope).items
+    ranked = retrieve(
+        parse_query(query), context.snapshot, index, context.services.strategy, context.token, scope
+    ).items
     best = [i for i in ranked if i.score >= MIN_RELATIVE_SCORE * max(1e-9, ranked[0].score)][:MAX_REGIONS]
     items = [Item(i.path, i.span, i.kind, Origin.MENTION, 1.0, i.symbol, i.reasons) for i in best]
     if not items:

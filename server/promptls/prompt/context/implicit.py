@@ -1,6 +1,6 @@
 """Implicit context: items that a task or retrieval adds for the question, scored, filtered and deduplicated.
 
-Stages: retrieval, scoring or reranking, threshold, deduplication, diversity.  Each stage gives a reason for what it drops.
+Stages: retrieval, scoring, threshold, deduplication, diversity.  Each stage gives a reason for what it drops.
 """
 
 from __future__ import annotations
