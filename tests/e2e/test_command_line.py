@@ -112,8 +112,6 @@ def test_search_index_and_status(run, shop: Path) -> None:  # type: ignore[no-un
         (("prompt", "--budget", "0", "x"), "must be an integer from 1 to 100,000,000."),
         (("prompt", "--budget", "many", "x"), "invalid int value"),
         (("search", "--limit", "0", "x"), "between 1 and 1000"),
-        (("serve", "--tcp", "0.0.0.0:2087"), "loopback"),
-        (("serve", "--tcp", "2087"), "a loopback address and a port"),
         (("fly",), "invalid choice"),
         ((), "required"),
     ],

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 def add_serve_parser(commands: Any) -> None:
     """Declare the command."""
     parser = commands.add_parser("serve", help="run the language server over stdin and stdout")
-    parser.add_argument("--tcp", metavar="HOST:PORT", help="listen on a loopback address instead (for debugging)")
     parser.add_argument("--stdio", action="store_true", help="use stdin and stdout (the default)")
     parser.set_defaults(run=_serve)
 
@@ -44,16 +43,10 @@ def _serve(options: argparse.Namespace) -> int:
     prestart_worker()
     limit_memory()
     _enable_stack_dumps()
-    from promptls.lsp import serve_stdio, serve_tcp
+    from promptls.lsp import serve_stdio
 
     sessions = {"mcp": _serve_mcp_session} if find_spec("mcp") is not None else {}
-    if not options.tcp:
-        return serve_stdio(sessions)
-    host, port = parse_loopback("--tcp", options.tcp, "127.0.0.1:2087")
-    try:
-        return serve_tcp(host, port, sessions)
-    except OSError as error:
-        raise cannot_listen(options.tcp, error) from None
+    return serve_stdio(sessions)
 
 
 def _enable_stack_dumps() -> None:
@@ -71,24 +64,18 @@ def _enable_stack_dumps() -> None:
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1", "[::1]")
 
 
-def parse_loopback(option: str, address: str, example: str, default_host: str = "") -> tuple[str, int]:
-    """Return host and port of an address "HOST:PORT", or "PORT" if there is a default host.
+def parse_loopback(option: str, address: str, example: str) -> tuple[str, int]:
+    """Return host and port of an address "HOST:PORT" or "PORT", which is on 127.0.0.1.
 
     Raises:
         UsageError: The host is not a loopback address, or the port is invalid.
     """
     host, _, port = address.rpartition(":")
-    host = host or default_host
+    host = host or "127.0.0.1"
     is_number = port.isascii() and port.isdecimal()
     if not is_number or int(port) > 65535 or host not in LOOPBACK_HOSTS:
         raise UsageError(f"{option} needs a loopback address and a port, such as {example}, not {address!r}.")
     return host.strip("[]"), int(port)
-
-
-def cannot_listen(address: str, error: OSError) -> UsageError:
-    """Return the error for an address that another program uses, or that does not exist here."""
-    reason = os.strerror(error.errno) if error.errno else error  # libraries add the address to `strerror`
-    return UsageError(f"cannot listen on {address}: {reason}. Choose another port.")
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -101,7 +88,8 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        raise cannot_listen(shown_address(host, port), error) from None
+        reason = os.strerror(error.errno) if error.errno else error  # libraries add the address to `strerror`
+        raise UsageError(f"cannot listen on {shown_address(host, port)}: {reason}. Choose another port.") from None
 
 
 def shown_address(host: str, port: int) -> str:
@@ -166,7 +154,7 @@ def _mcp(options: argparse.Namespace) -> int:
 
     roots = default_root() if options.roots is None else options.roots
     if options.http:
-        bound = listen(*parse_loopback("--http", options.http, "8750", "127.0.0.1"))
+        bound = listen(*parse_loopback("--http", options.http, "8750"))
         token = _announced_token(bound)
         with _own_workspaces(options, roots) as workspaces:
             from promptls.mcp.http import serve_http

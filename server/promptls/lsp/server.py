@@ -146,14 +146,3 @@ async def _serve(server: PromptServer) -> bool:
     disconnected.cancel()
     listening.result()
     return True
-
-
-def serve_tcp(host: str, port: int, sessions: Mapping[str, Session] = {}) -> int:
-    """Serve one client over TCP, for debugging."""
-    server = create_server(sessions)
-    with cleanup_on_signal(server.stop):
-        try:
-            server.start_tcp(host, port)
-        finally:
-            server.stop()
-    return 0
