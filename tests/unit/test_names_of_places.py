@@ -8,7 +8,7 @@ import pytest
 
 from promptls.index.files.read import FileLimits
 from promptls.index.snapshot import SourceReader
-from promptls.model import CancelToken
+from promptls.model import CancelToken, Item, Origin, Span
 from promptls.retrieval.places import names_of_places, with_places
 from promptls.retrieval.query import parse_query
 from workspaces import IndexedSnapshot, snapshot_of
@@ -58,11 +58,13 @@ def test_connect():
 """
 
 
-def uses(question: str, workspace: str, tmp_path: Path) -> dict[str, float]:
-    """Return the best probability of the lines with a name by file."""
+def uses(question: str, workspace: str, tmp_path: Path, best: str = "") -> dict[str, float]:
+    """Return the best probability of the lines with a name by file; `best`: the file whose definition ranks first."""
     snapshot = snapshot_of(workspace, tmp_path)
     reader, sources = IndexedSnapshot(snapshot).reader(), SourceReader(snapshot, FileLimits())
-    items = with_places([], question, parse_query(question), (), snapshot, reader, sources, CancelToken())
+    path = next((path for path in snapshot.files if best and path.endswith(best)), "")
+    ranked = [Item(path, Span(0, 2), "function", Origin.SEMANTIC, 0.5, "connect")] if path else []
+    items = with_places(ranked, question, parse_query(question), (), snapshot, reader, sources, CancelToken())
     return {snapshot.label(item.path): item.score for item in reversed(items)}
 
 
@@ -77,3 +79,30 @@ def test_name_that_is_frequent_in_tests_only_has_its_other_places(tmp_path: Path
     many = "".join(f"    assert connect(max_retries={n})\n" for n in range(60))
     found = uses("what breaks if I rename max_retries?", f"{USES}\ndef test_many():\n{many}", tmp_path)
     assert found.keys() == {"src/client.py", "docs/settings.md"}
+
+
+CALLS = """
+-- src/client.py --
+def connect(retries=3):
+    return retries
+-- src/app.py --
+def main():
+    connect()
+-- tests/test_client.py --
+def test_retries():
+    assert connect(2) == 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("what calls the code that opens the socket?", {"src/client.py", "src/app.py", "tests/test_client.py"}),
+        ("which tests cover opening the socket?", {"src/client.py", "tests/test_client.py"}),
+        ("how is the socket opened?", {"src/client.py"}),
+    ],
+)
+def test_uses_of_the_best_definition_are_places_if_uses_are_asked_for(
+    tmp_path: Path, question: str, expected: set[str]
+) -> None:
+    assert uses(question, CALLS, tmp_path, best="client.py").keys() == expected

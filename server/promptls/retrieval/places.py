@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from promptls.index import STOP_WORDS, IndexReader, Snapshot, SourceReader, split_identifier, stem
 from promptls.knowledge.project.file_kind import is_test_path
@@ -77,6 +78,12 @@ SOUGHT_LOG_ODDS = math.log(6)
 Chosen among log 1, 3, 6 and 20 on 126 questions such as "what breaks if I rename …" in seven repositories: prompts have
 93 instead of 91 % of the lines with the name, and all of them in 77 instead of 68 % of the cases.
 """
+MAX_MEANT, MEANT_KINDS = 3, frozenset(("class", "function", "method"))
+"""Best ranked definitions of which a question about uses or tests asks for the places, and their kinds.
+
+Chosen among 0, 1, 3 and 6.  Without naming a function, 152 questions such as "what calls the code that can …" ask for its
+calls: prompts have 97 instead of 66 % of these lines.  116 ask for its tests: 81 instead of 72 %.
+"""
 
 
 class Name(Struct, frozen=True):
@@ -96,6 +103,7 @@ class Place(Struct, frozen=True):
     count: int  # number of the places of the name
     symbol: str = ""  # qualified name of the definition, if the place is one
     symbol_kind: str = "text"
+    meant: float = 1.0  # probability that the question is about the name
 
 
 def names_of_places(text: str, query: Query, mentioned: Iterable[str] = ()) -> Iterator[Name]:
@@ -285,12 +293,31 @@ def with_places(
     names = names_of_places(question, query, mentioned)
     with_tests = (True, False) if query.seeks_uses else (query.about_tests,)
     places = find_places(names, with_tests, snapshot, reader, sources, token)
+    if query.seeks_tests or query.seeks_uses:
+        meant = _meant_names(ranked, snapshot)
+        found = find_places([Name((name,), "mention") for name in meant], with_tests, snapshot, reader, sources, token)
+        places += [
+            replace(place, meant=meant[place.name])
+            for place in found
+            if query.seeks_uses or is_test_path(snapshot.label(place.path))
+        ]
     if paths is not None:
         within = {place.path for place in places}.intersection(paths)
         places = [place for place in places if place.path in within]
     else:  # prompt documents contain questions, not answers
         places = [place for place in places if not is_prompt_document(place.path)]
     return merge_places(ranked, places, snapshot, sought=query.seeks_uses)
+
+
+def _meant_names(ranked: Iterable[Item], snapshot: Snapshot) -> dict[str, float]:
+    """Return the names of the best ranked definitions outside of tests, with their probabilities."""
+    definitions = (
+        item
+        for item in ranked
+        if item.symbol and item.kind in MEANT_KINDS and not is_test_path(snapshot.label(item.path))
+    )
+    names = [(item.symbol.rpartition(".")[2], item.score) for item in islice(definitions, MAX_MEANT)]
+    return {name: score for name, score in reversed(names) if len(name) >= MIN_CHARACTERS}
 
 
 def merge_places(
@@ -329,5 +356,5 @@ def _scored(place: Place, ranked: Iterable[Item], snapshot: Snapshot, more: floa
         + WEIGHTS["own file"] * ("".join(split_identifier(place.name)) in file_name)
         + WEIGHTS["region"] * math.log(best / (1 - best))
     )
-    score = round(1 / (1 + math.exp(-log_odds)), 6)
+    score = round(place.meant / (1 + math.exp(-log_odds)), 6)
     return Item(place.path, place.span, place.symbol_kind, Origin.KEYWORD, score, place.symbol, {"places": score})
