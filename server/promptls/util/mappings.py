@@ -189,22 +189,12 @@ class OverlayMap(PersistentMap[str, tuple[V, ...]]):
             raise KeyError(name)
         return values
 
-    def items(self) -> ItemsView[str, tuple[V, ...]]:
-        """Return a view of the entries."""
-        return ItemsView(self)
-
-    def values(self) -> ValuesView[tuple[V, ...]]:
-        """Return a view of the values."""
-        return ValuesView(self)
+    items, values = Mapping.items, Mapping.values
 
     def with_changes(self, changes: Mapping[str, tuple[V, ...]]) -> OverlayMap[V]:
         """Return the mapping with the values of some names replaced; () deletes a name."""
-        return self._updated(
-            {
-                name: _Several(values) if len(values) > 1 else values[0] if values else _DELETED
-                for name, values in changes.items()
-            }
-        )
+        stored = {name: _Several(v) if len(v) > 1 else v[0] if v else _DELETED for name, v in changes.items()}
+        return self._updated(stored)
 
 
 # ---------------------------------------------------------------- caches

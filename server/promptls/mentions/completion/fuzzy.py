@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from itertools import compress, islice
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,8 +76,7 @@ class FuzzyIndex:
         names = [whole.rstrip("/").rsplit("/", 1)[-1] for whole in wholes] if paths else wholes
         self._names = self._wholes = StringTable(names)
         kept = self._names.word_starts | (self._names.codes == _SEPARATOR)
-        lower = _lower("\n".join(["", *names, ""]))
-        self._initials = StringTable("".join(compress(lower, kept.tolist())).split("\n")[1:-1])
+        self._initials = StringTable("".join(compress(self._names.text, kept.tolist())).split("\n")[1:-1])
         if paths:
             self._wholes = StringTable(wholes)
             after_dot = self._wholes.codes[:-1] == ord(".")
@@ -226,11 +225,9 @@ class StringTable:
     def __init__(self, texts: Sequence[str]) -> None:
         """Build the table of texts; the word starts depend on their letter case."""
         lines = "\n".join(["", *texts, ""])
-        text = _lower(lines)
-        self.codes = encode(text)
-        # The codes themselves if they are bytes, so that the text is in memory once.
-        self._text: str | bytes = cast("bytes", self.codes.base) if self.codes.itemsize == 1 else text
-        self.word_starts = _find_word_starts(encode(lines))  # marks offsets in `codes`
+        self.text = _lower(lines)
+        self.codes = encode(self.text)
+        self.word_starts = _find_word_starts(encode(lines))  # marks offsets in `text`
         separators = np.flatnonzero(self.codes == _SEPARATOR)
         self.starts = (separators[:-1] + 1).astype(np.int32)
         self.lengths = (np.diff(separators) - 1).astype(np.int32)
@@ -242,8 +239,7 @@ class StringTable:
     def row_text(self, row: int) -> str:
         """Return the text of a row."""
         start = int(self.starts[row])
-        text = self._text[start : start + int(self.lengths[row])]
-        return text.decode("latin-1") if isinstance(text, bytes) else text
+        return self.text[start : start + int(self.lengths[row])]
 
     def prefix_matches(self, query: str) -> Indices:
         """Return the rows whose text starts with the query."""
@@ -255,14 +251,10 @@ class StringTable:
     def offsets(self, query: str) -> Indices:
         """Return the first `MAX_HITS` offsets of the query in all texts, ascending."""
         found: list[int] = []
-        try:
-            text, sought = self._text, query.encode("latin-1") if isinstance(self._text, bytes) else query
-        except UnicodeEncodeError:
-            return np.zeros(0, np.int64)
-        at = text.find(sought)  # type: ignore[arg-type]  # both are of one type
+        at = self.text.find(query)
         while at >= 0 and len(found) < MAX_HITS:
             found.append(at)
-            at = text.find(sought, at + 1)  # type: ignore[arg-type]
+            at = self.text.find(query, at + 1)
         return np.array(found, np.int64)
 
     def rows_at(self, offsets: Indices) -> Indices:
