@@ -38,7 +38,8 @@ def test_overlay_map_equals_a_dictionary_without_empty_tuples(
             assert version.get(name) == entries.get(name, ())
             assert (name in version) == (name in entries)
         assert len(version) == len(entries)
-        assert dict(version) == entries
+        assert dict(version) == dict(version.items()) == entries
+        assert sorted(version.values()) == sorted(entries.values())
         assert len(list(version)) == len(entries)
 
 

@@ -29,6 +29,19 @@ def settled(tmp_path: Path, *names: str) -> SteppedIndex:
     return index
 
 
+def test_path_and_chunk_keys_of_a_file_are_in_memory_once(tmp_path: Path) -> None:
+    index = settled(tmp_path, "a.py", "b.py")
+    (index.root / "b.py").write_text(TWO)
+    index.workspace.touch([(index.root / "b.py").as_posix()])
+    index.settle()
+    publisher, (state,) = index.machine.publisher, index.machine.roots.values()
+    assert all(path is entry.path for path, entry in publisher.snapshot.files.items())
+    assert state.store is not None
+    keys = [*state.store.keys, *(key for rows in publisher.unstored for key in rows.keys)]
+    assert keys
+    assert {id(key) for key in keys} <= {id(key) for key in publisher.chunk_index.keys}
+
+
 @pytest.mark.parametrize("when", ["changed", "created", "outlined"])
 def test_file_is_read_if_its_document_is_closed_before_the_machine_notices_that_it_was_open(
     tmp_path: Path, when: str

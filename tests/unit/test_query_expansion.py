@@ -149,6 +149,17 @@ def test_incremental_update_equals_new_table(tmp_path: Path) -> None:
     assert cooccurrence.expand(parse_query("session"), first, ChunkIndex().reader()) == _expand("session", first)
 
 
+def test_name_counts_until_no_file_defines_it(tmp_path: Path) -> None:
+    again = "-- app/again.py --\ndef session_cookie(): pass\ndef SESSION_extra(): pass\n"
+    steps = (CODE + again, CODE, again, CODE + again, CODE.replace("session_cookie(", "cookie_factory(") + again, again)
+    cooccurrence = Cooccurrence()
+    for code in steps:
+        snapshot = snapshot_of(code, tmp_path / "a")
+        for text in ("session", "cookie", "handel_ping", "the sesion", "who calls sesion_cookie", "cookie_factry"):
+            query, reader = parse_query(text), ChunkIndex().reader()
+            assert cooccurrence.expand(query, snapshot, reader) == Cooccurrence().expand(query, snapshot, reader)
+
+
 def test_query_does_not_wait_for_update_of_large_workspace(
     workspace: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,3 +1,4 @@
+from array import array
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,13 @@ from promptls.model import (
     count_symbols,
     decode_chunk_keys,
     decode_references,
+    decode_size,
     decode_symbol_names,
     encode_outline,
+    is_valid_outline,
     outline_view,
+    pack_numbers,
+    unpack_numbers,
 )
 
 NAMES = st.lists(st.sampled_from(["alpha", "Beta", "gamma", ""]), max_size=3)
@@ -79,6 +84,24 @@ def test_symbols_are_counted_without_decoding_them(count: int, language: str, li
     symbol = Symbol("a", "function", "a", "def a()", "", Span(0, 1), 0, 1, -1)
     packed = encode_outline(Outline(language, lines, (symbol,) * count))
     assert count_symbols(packed) == count == len(outline_view(packed).symbols)
+    assert decode_size(packed) == (language, lines)
+    assert len({id(name) for _ in range(2) for name in decode_symbol_names(packed)}) == min(1, count)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "size"),
+    [((), 0), ((0,), 1), ((7, 255), 1), ((256,), 2), ((3, 65_535, 1), 2), ((65_536,), 4), ((1, 2**32 - 1), 4)],
+)
+def test_numbers_are_packed_in_as_few_bytes_as_the_largest_requires(numbers: tuple[int, ...], size: int) -> None:
+    packed = pack_numbers(array("I", numbers))
+    assert tuple(unpack_numbers(packed)) == numbers
+    assert len(packed) == (size * len(numbers) + 1 if numbers else 0)
+
+
+@pytest.mark.parametrize("refs", [b"\0", b"\x03\x03", b"\1\1\1\x03", b"\1\1\1\2", b"\1\1\1"])
+def test_damaged_numbers_of_an_outline_are_found(refs: bytes) -> None:
+    assert is_valid_outline(encode_outline(Outline("python", 1)), 1)
+    assert not is_valid_outline(encode_outline(Outline("python", 1, refs=refs)), 1)
 
 
 def test_names_and_chunk_keys_are_decoded_separately() -> None:

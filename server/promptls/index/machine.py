@@ -470,11 +470,18 @@ class IndexMachine:
                 modified.append(scan.path)
                 if known is not None and stat == (known.size, known.mtime_ns):
                     continue
-            name, hash, outline = state.name_of(scan.path), scan.content_hash, scan.encoded_outline
-            entry = FileEntry(
-                scan.path, state.root.path, name, scan.size, scan.mtime_ns, hash, None, outline, scan.skip_reason
+            if known is None or known.root != state.root.path:
+                known = FileEntry(scan.path, state.root.path, state.name_of(scan.path))
+            entry = replace(
+                known,  # whose path and name are in memory once
+                size=scan.size,
+                mtime_ns=scan.mtime_ns,
+                content_hash=scan.content_hash,
+                version=None,
+                encoded_outline=scan.encoded_outline,
+                skip_reason=scan.skip_reason,
             )
-            changes[scan.path] = state.unsaved_records[name] = None if stat is None else entry
+            changes[entry.path] = state.unsaved_records[entry.name] = None if stat is None else entry
         if modified:
             self.workspace.touch(modified)
         if None in changes.values() and (problem := jobs.missing_root_problem(state.root)):
@@ -592,7 +599,7 @@ class IndexMachine:
         for part in rows:
             self.publisher.load_rows(part)
         if store is not None:
-            store.keys = self.publisher.intern_keys(store.keys)
+            store.keys = set(self.publisher.intern_keys(store.keys))
             self.writer.retry()
         for batch in pending:
             self.publisher.load_unstored(batch)

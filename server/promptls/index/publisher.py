@@ -8,8 +8,10 @@ store yet are kept in `unstored`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from promptls.index.index_status import kind_of_reason
 from promptls.index.search.chunk_index import ChunkIndex, FileUpdate
@@ -82,7 +84,7 @@ class Publisher:
         self.chunk_index.mark_unembeddable(unembeddable)
         if rows.vectors:
             self.embedded_chunks += len(rows)
-            self.unstored.append(rows)
+            self.unstored.append(replace(rows, keys=self.intern_keys(rows.keys)))  # the store keeps the keys
             if sum(map(len, self.unstored)) > 2 * self._live_rows + MAX_DEAD_ROWS:
                 self.mark_stored(())  # typing creates a row per keystroke, and most are never written
 
@@ -108,10 +110,10 @@ class Publisher:
         else:
             self.chunk_index.set_rows(rows, stored=True)
 
-    def intern_keys(self, keys: Collection[bytes]) -> set[bytes]:
+    def intern_keys(self, keys: Iterable[bytes]) -> tuple[bytes, ...]:
         """Return the key objects of the chunk index that equal `keys`, so that each key is in memory once."""
         rows, index_keys = self.chunk_index.rows, self.chunk_index.keys
-        return {index_keys[rows[key]] for key in keys}
+        return tuple(index_keys[rows[key]] for key in keys)
 
     def load_unstored(self, rows: RowBatch) -> None:
         """Add rows that an earlier server process created but did not store."""

@@ -8,6 +8,7 @@ This module does not depend on the store, on workers or on LSP.
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from itertools import zip_longest
@@ -213,7 +214,7 @@ def diff_files(
 
 
 def _lower_symbol_names(entry: FileEntry | None) -> list[str]:
-    return [name.lower() for name in decode_symbol_names(entry.encoded_outline)] if entry is not None else []
+    return [sys.intern(n.lower()) for n in decode_symbol_names(entry.encoded_outline)] if entry is not None else []
 
 
 class SourceReader:

@@ -38,11 +38,14 @@ from promptls.model.outlines import (
     decode_chunk_keys,
     decode_outline,
     decode_references,
+    decode_size,
     decode_symbol_names,
     drop_cached_outline,
     encode_outline,
     is_valid_outline,
     outline_view,
+    pack_numbers,
+    unpack_numbers,
 )
 from promptls.util.cancellation import Cancelled, CancelToken
 from promptls.util.text.positions import Span

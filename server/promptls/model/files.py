@@ -19,7 +19,7 @@ class Root(Struct, frozen=True):
     uri: str
 
 
-class FileEntry(Struct, frozen=True):
+class FileEntry(Struct, frozen=True, gc=False):
     """One file in the index."""
 
     path: str

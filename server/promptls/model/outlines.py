@@ -6,6 +6,7 @@ fit in memory, and most of them are never read.
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, overload
@@ -74,8 +75,9 @@ class Outline(Struct, frozen=True, array_like=True):
     chunks: tuple[Chunk, ...] = ()
     imports: tuple[Import, ...] = ()
     ref_names: tuple[str, ...] = ()  # distinct names that the file calls, inherits from or uses as types
-    refs: bytes = b""  # array("I") of (index into ref_names, line, index into identifiers << 3 | kind), by position
-    variable_types: bytes = b""  # array("I") of (variable, type, line); both are indexes into identifiers
+    # Output of `pack_numbers`: (index into ref_names, line, index into identifiers << 3 | kind), by position
+    refs: bytes = b""
+    variable_types: bytes = b""  # the same of (variable, type, line); both are indexes into identifiers
     identifiers: tuple[str, ...] = ()  # distinct receivers, variables and types
     problem: str = ""  # why the grammar was not used in full ("timed out after 1 s", …)
     doc: str = ""  # first paragraph of the file's own documentation on one line, at most 400 characters
@@ -89,16 +91,34 @@ class Outline(Struct, frozen=True, array_like=True):
         return iter_variables(self.variable_types, self.identifiers)
 
 
+_NUMBER_TYPES = {1: "B", 2: "H", 4: "I"}
+"""Type codes of arrays by the bytes of a number."""
+
+
+def pack_numbers(numbers: Sequence[int]) -> bytes:
+    """Encode numbers in as many bytes as the largest one requires; the last byte is this size. b"" for none."""
+    if not numbers:
+        return b""
+    largest = max(numbers)
+    size = 1 if largest < 1 << 8 else 2 if largest < 1 << 16 else 4
+    return array(_NUMBER_TYPES[size], numbers).tobytes() + bytes([size])
+
+
+def unpack_numbers(packed: bytes) -> array[int]:
+    """Decode the output of `pack_numbers`."""
+    return array(_NUMBER_TYPES[packed[-1]], packed[:-1]) if packed else array("I")
+
+
 def iter_references(refs: bytes, names: tuple[str, ...], identifiers: tuple[str, ...]) -> Iterator[Reference]:
     """Decode the references of `Outline.refs`."""
-    numbers = array("I", refs)
+    numbers = unpack_numbers(refs)
     for i in range(0, len(numbers), 3):
         yield Reference(names[numbers[i]], numbers[i + 1], numbers[i + 2] & 7, identifiers[numbers[i + 2] >> 3])
 
 
 def iter_variables(variable_types: bytes, identifiers: tuple[str, ...]) -> Iterator[tuple[str, str, int]]:
     """Decode the declarations of `Outline.variable_types`."""
-    numbers = array("I", variable_types)
+    numbers = unpack_numbers(variable_types)
     for i in range(0, len(numbers), 3):
         yield identifiers[numbers[i]], identifiers[numbers[i + 1]], numbers[i + 2]
 
@@ -111,8 +131,8 @@ if TYPE_CHECKING:
 
 MAX_DECODED_BYTES = 800_000
 """Encoded bytes of the outlines that one generation of the cache holds decoded, at four times this size in memory."""
-MAX_VIEW_BYTES = 20_000_000
-"""Encoded bytes of the outlines that one generation of the cache holds as views, at little more than this size.
+MAX_VIEW_BYTES, VIEW_OVERHEAD_BYTES = 20_000_000, 1_200
+"""Bytes of the outlines that one generation of the cache holds as views, and what a view takes besides its encoding.
 
 Enough for the outlines of a million lines: one search reads up to a thousand files.
 """
@@ -132,6 +152,11 @@ class _OutlineFields(Struct, array_like=True, gc=False):
     identifiers: msgspec.Raw
     problem: str
     doc: str
+
+
+class _OutlineSize(Struct, array_like=True, gc=False):
+    language: str
+    lines: int
 
 
 class _SymbolName(Struct, array_like=True, gc=False):
@@ -171,6 +196,7 @@ class _ReferenceNames(Struct, array_like=True, gc=False):
 _encoder = msgspec.msgpack.Encoder()
 _outline_decoder = msgspec.msgpack.Decoder(Outline)
 _fields_decoder = msgspec.msgpack.Decoder(_OutlineFields)
+_size_decoder = msgspec.msgpack.Decoder(_OutlineSize)
 _imports_decoder = msgspec.msgpack.Decoder(tuple[Import, ...])
 _bytes_decoder = msgspec.msgpack.Decoder(bytes)
 _strings_decoder = msgspec.msgpack.Decoder(tuple[str, ...])
@@ -203,7 +229,7 @@ def is_valid_outline(encoded: bytes, lines: int) -> bool:
         outline = decode_outline(encoded)
         rows = [reference.line for reference in outline.references()]
         rows += [line for _, _, line in outline.variables()] + [statement.line for statement in outline.imports]
-    except (msgspec.MsgspecError, ValueError, IndexError):
+    except (msgspec.MsgspecError, ValueError, LookupError):
         return False
     spans = [symbol.span for symbol in outline.symbols] + [chunk.span for chunk in outline.chunks]
     parents = [(symbol.parent, at) for at, symbol in enumerate(outline.symbols)]
@@ -234,9 +260,15 @@ def drop_cached_outline(encoded: bytes) -> None:
     _outline_views.drop(encoded)
 
 
+def decode_size(encoded: bytes) -> tuple[str, int]:
+    """Decode only the language and the number of lines."""
+    size = _size_decoder.decode(encoded)
+    return size.language, size.lines
+
+
 def decode_symbol_names(encoded: bytes) -> list[str]:
-    """Decode only the names of the symbols."""
-    return [symbol.name for symbol in _symbol_names_decoder.decode(encoded).symbols] if encoded else []
+    """Decode only the names of the symbols, interned: the tables of names are in memory once."""
+    return [sys.intern(symbol.name) for symbol in _symbol_names_decoder.decode(encoded).symbols] if encoded else []
 
 
 def decode_chunk_keys(encoded: bytes) -> list[bytes]:
@@ -359,7 +391,7 @@ class OutlineView:
         if self._reference_arrays is None:
             import numpy as np  # imported here: the start-up path imports this module
 
-            refs = np.frombuffer(self.refs, np.uint32)
+            refs = np.array(unpack_numbers(self.refs), np.uint32)
             names, lines = refs[::3], refs[1::3]
             if (lines[1:] < lines[:-1]).any():
                 order = np.argsort(lines, kind="stable")
@@ -391,4 +423,6 @@ class OutlineView:
 AnyOutline = Outline | OutlineView
 
 _decoded_outlines: GenerationalCache[bytes, Outline] = GenerationalCache(MAX_DECODED_BYTES, len)
-_outline_views: GenerationalCache[bytes, OutlineView] = GenerationalCache(MAX_VIEW_BYTES, len)
+_outline_views: GenerationalCache[bytes, OutlineView] = GenerationalCache(
+    MAX_VIEW_BYTES, lambda encoded: len(encoded) + VIEW_OVERHEAD_BYTES
+)

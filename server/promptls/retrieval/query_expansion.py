@@ -125,44 +125,45 @@ class Cooccurrence:
 
     def _update(self, table: _NameTable, change: Change) -> _NameTable:
         with self._table_lock:
-            for entry in change.gone:
-                table.remove_file(entry)
-            for entry in change.changed:
-                table.add_file(entry)
+            table.update(change)
         return table
 
 
 class _NameTable:
     """Names of definitions by term.  Not thread-safe."""
 
-    __slots__ = ("_file_count", "_names_by_term", "_names_in_file", "_neighbors", "_terms_by_length", "_words_of_name")
+    __slots__ = ("_names_by_term", "_neighbors", "_repeated", "_terms_by_length", "_words_of_name")
 
     def __init__(self) -> None:
-        self._names_in_file: dict[str, tuple[str, ...]] = {}  # path → names defined in the file
-        self._file_count: Counter[str] = Counter()  # name → number of files that define it
         self._words_of_name: dict[str, tuple[str, ...]] = {}  # name → terms that are words
-        self._names_by_term: dict[str, str | set[str]] = {}  # term → names; a set costs memory, and most terms have one
-        self._terms_by_length: dict[tuple[str, int], set[str]] = {}  # (first letter, length) → terms
+        self._repeated: Counter[str] = Counter()  # name → number of files that define it, besides the first
+        self._names_by_term: dict[str, str | list[str]] = {}  # term → names; most terms have one
+        self._terms_by_length: dict[tuple[str, int], list[str]] = {}  # (first letter, length) → terms
         self._neighbors: dict[str, list[tuple[str, int]]] = {}  # cache: term → (co-occurring term, number of names)
 
-    def add_file(self, entry: FileEntry) -> None:
-        """Add the names of a file, or replace those of an earlier version."""
-        old = set(self._names_in_file.get(entry.path, ()))
-        new = set(filter(None, decode_symbol_names(entry.encoded_outline)))
-        if old != new:
-            self._remove(old - new)
-            self._add(new - old)
-            self._names_in_file[entry.path] = tuple(new)
-
-    def remove_file(self, entry: FileEntry) -> None:
-        """Remove the names of a file."""
-        self._remove(self._names_in_file.pop(entry.path, ()))
+    def update(self, change: Change) -> None:
+        """Follow a change of the files."""
+        counts = Counter[str]()  # name → change of the number of files that define it
+        for entry in (*change.changed, *change.gone):
+            old, new = change.before.get(entry.path), change.snapshot.files.get(entry.path)
+            counts.subtract(_names(old))
+            counts.update(_names(new))
+        added, gone = list[str](), set[str]()
+        for name, difference in counts.items():
+            before = self._repeated[name] + 1 if name in self._words_of_name else 0
+            if before + difference > 1:
+                self._repeated[name] = before + difference - 1
+            else:
+                self._repeated.pop(name, None)
+            if not before and difference:
+                added.append(name)
+            elif before and before + difference == 0:
+                gone.add(name)
+        self._remove(gone)
+        self._add(added)
 
     def _add(self, names: Iterable[str]) -> None:
         for name in names:
-            self._file_count[name] += 1
-            if self._file_count[name] > 1:
-                continue
             terms = _terms(name)
             self._words_of_name[name] = _word_terms(name, terms)
             for term in terms:
@@ -170,30 +171,30 @@ class _NameTable:
                 known = self._names_by_term.get(term)
                 if known is None:
                     self._names_by_term[term] = name
-                    self._terms_by_length.setdefault((term[0], len(term)), set()).add(term)
+                    self._terms_by_length.setdefault((term[0], len(term)), []).append(term)
                 elif isinstance(known, str):
-                    self._names_by_term[term] = {known, name}
+                    self._names_by_term[term] = [known, name]
                 else:
-                    known.add(name)
+                    known.append(name)
 
-    def _remove(self, names: Iterable[str]) -> None:
+    def _remove(self, names: Collection[str]) -> None:
+        """Remove names; filters each list once, however many names it loses."""
         for name in names:
-            self._file_count[name] -= 1
-            if self._file_count[name]:
-                continue
-            del self._file_count[name], self._words_of_name[name]
-            for term in _terms(name):
-                self._neighbors.pop(term, None)
-                known = self._names_by_term[term]
-                if isinstance(known, set):
-                    known.discard(name)
-                if not known or known == name:
-                    del self._names_by_term[term]
-                    self._terms_by_length[term[0], len(term)].discard(term)
+            del self._words_of_name[name]
+        unused: set[str] = set()
+        for term in {term for name in names for term in _terms(name)}:
+            self._neighbors.pop(term, None)
+            remaining = [name for name in self._names_with(term) if name not in names]
+            self._names_by_term[term] = remaining
+            if not remaining:
+                del self._names_by_term[term]
+                unused.add(term)
+        for key in {(term[0], len(term)) for term in unused}:
+            self._terms_by_length[key] = [term for term in self._terms_by_length[key] if term not in unused]
 
     def defines(self, name: str) -> bool:
         """Return true if a file defines this name."""
-        return name in self._file_count
+        return name in self._words_of_name
 
     def _names_with(self, term: str) -> Collection[str]:
         names = self._names_by_term.get(term, ())
@@ -274,10 +275,15 @@ def _digits(term: str) -> str:
     return "".join(filter(str.isdigit, term))
 
 
+def _names(entry: FileEntry | None) -> set[str]:
+    """Return the names that a file defines."""
+    return {*filter(None, decode_symbol_names(entry.encoded_outline))} if entry is not None else set()
+
+
 def _terms(name: str) -> tuple[str, ...]:
-    if name.isidentifier():
-        return tuple(dict.fromkeys(tokenize_word(name)))
-    return tuple(dict.fromkeys(t for word in find_words(name)[:8] for t in tokenize_word(word)))
+    words = [name] if name.isidentifier() else find_words(name)[:8]
+    terms = dict.fromkeys(term for word in words for term in tokenize_word(word))
+    return tuple(name if term == name else term for term in terms)  # the same string, in memory once
 
 
 def _word_terms(name: str, terms: Iterable[str]) -> tuple[str, ...]:

@@ -93,10 +93,6 @@ class PersistentMap(Mapping[K, V], Generic[K, V]):
         """Start a batch of updates."""
         return MapMutation(self)
 
-    def _replaced(self: Self, entries: Mapping[K, V]) -> Self:
-        """Return the mapping with entries replaced; a false value deletes its key."""
-        return self._updated({key: value or _DELETED for key, value in entries.items()})
-
     def _updated(self: Self, changes: dict[K, Any]) -> Self:
         if not changes:
             return self
@@ -168,14 +164,24 @@ def _without_deletions(layer: dict[K, Any]) -> dict[K, Any]:
     return layer
 
 
+class _Several(tuple[V, ...]):
+    """The values of a name of an `OverlayMap` that has several."""
+
+    __slots__ = ()
+
+
 class OverlayMap(PersistentMap[str, tuple[V, ...]]):
-    """A `PersistentMap` of non-empty tuples. An empty tuple stands for a missing name."""
+    """A `PersistentMap` of non-empty tuples. An empty tuple stands for a missing name.
+
+    A single value, as most names have, is kept without its tuple.
+    """
 
     __slots__ = ()
 
     def get(self, name: str, default: tuple[V, ...] = (), /) -> tuple[V, ...]:  # type: ignore[override]
         """Return the values of a name; () for a missing name."""
-        return super().get(name, default)
+        values: Any = super().get(name)
+        return default if values is None else values if type(values) is _Several else (values,)
 
     def __getitem__(self, name: str) -> tuple[V, ...]:
         values = self.get(name)
@@ -183,9 +189,12 @@ class OverlayMap(PersistentMap[str, tuple[V, ...]]):
             raise KeyError(name)
         return values
 
+    items, values = Mapping.items, Mapping.values
+
     def with_changes(self, changes: Mapping[str, tuple[V, ...]]) -> OverlayMap[V]:
         """Return the mapping with the values of some names replaced; () deletes a name."""
-        return self._replaced(changes)
+        stored = {name: _Several(v) if len(v) > 1 else v[0] if v else _DELETED for name, v in changes.items()}
+        return self._updated(stored)
 
 
 # ---------------------------------------------------------------- caches

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from promptls.languages import language_named
 from promptls.languages.kinds import CALLABLE_KINDS, FILE, REPEATED_KINDS, SPACE_KINDS, TYPE_KINDS
-from promptls.model import IMPLEMENT, INHERIT, AnyOutline, FileEntry, Reference, Symbol
+from promptls.model import IMPLEMENT, INHERIT, AnyOutline, FileEntry, Reference, Symbol, unpack_numbers
 
 SELF_NAMES = frozenset({"self", "this", "cls", "$this", "Self", "static", "@self", "me", "Me"})
 """Names of the current instance or type in any language."""
@@ -59,7 +59,7 @@ class FileSymbols:
 
     @cached_property
     def _references(self) -> NDArray[np.uint32]:
-        return np.frombuffer(self.outline.refs, np.uint32).reshape(-1, 3)
+        return np.array(unpack_numbers(self.outline.refs), np.uint32).reshape(-1, 3)
 
     @cached_property
     def _reference_owners(self) -> NDArray[np.int32]:

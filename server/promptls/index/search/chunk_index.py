@@ -21,7 +21,7 @@ from promptls.index.search.row_batch import PostingLists, RowBatch, Segment, bui
 from promptls.index.search.term_dictionary import TermDictionary
 
 MAX_BUFFERED = 20_000
-"""Postings in the write buffer; each new reader sorts them, which takes a millisecond."""
+"""Postings in the write buffer; the next reader after a change sorts them, which takes a millisecond."""
 
 
 class Postings:
@@ -29,17 +29,21 @@ class Postings:
 
     def __init__(self) -> None:
         self._lists: tuple[PostingLists, ...] = ()
+        self._sorted: PostingLists | None = None  # the buffer as posting lists, None if they are not made yet
         self._clear_buffer()
 
     def lists(self) -> tuple[PostingLists, ...]:
         """Return all postings as posting lists."""
-        return (*self._lists, self._buffered()) if self._ids else self._lists
+        if self._sorted is None and self._ids:
+            self._sorted = self._buffered()
+        return (*self._lists, self._sorted) if self._sorted is not None else self._lists
 
     def add(self, ids: NDArray[np.int32], rows: NDArray[np.int32], counts: NDArray[np.uint8]) -> None:
         """Add postings of new rows."""
         if len(ids) > MAX_BUFFERED:
             self.add_lists(build_posting_lists(ids, rows, counts))
             return
+        self._sorted = None
         self._ids.frombytes(ids.tobytes())
         self._rows.frombytes(rows.tobytes())
         self._counts.frombytes(counts.tobytes())
@@ -68,6 +72,7 @@ class Postings:
 
     def _clear_buffer(self) -> None:
         self._ids, self._rows, self._counts = array("i"), array("i"), array("B")
+        self._sorted = None
 
 
 def _concatenated(
@@ -101,7 +106,7 @@ class ChunkIndex:
         self.terms = TermDictionary()
         self.paths: list[str] = []  # by file id
         self.path_lengths = array("i")
-        self.path_terms: dict[str, list[int]] = {}  # term → file ids, repeated for each occurrence in the path
+        self.path_postings = Postings()  # of the terms of paths, by file id
         self._file_id_by_path: dict[str, int] = {}
         self.file_ids = np.full(0, -1, np.int32)
         self.chunk_indexes = np.zeros(0, np.int32)
@@ -237,12 +242,13 @@ class ChunkIndex:
         row = self.rows.get(key)
         return row is not None and bool(self.file_ids[row] >= 0)
 
-    def update_files(self, files: Iterable[FileUpdate]) -> None:
+    def update_files(self, files: Collection[FileUpdate]) -> None:
         """Update the locations of chunks from files with changed chunks."""
         with self._lock:
             revived: dict[int, tuple[int, int]] = {}  # row → (file id, chunk index) of rows that were dead
-            for path, name, before, after in files:
-                file_id = self._file_id(path, name)
+            self._add_files([(path, name) for path, name, _, _ in files if path not in self._file_id_by_path])
+            for path, _, before, after in files:
+                file_id = self._file_id_by_path[path]
                 if before:
                     self._revive(revived)
                     for key in set(before).difference(after):
@@ -287,16 +293,19 @@ class ChunkIndex:
 
     # ------------------------------------------------------------ rows
 
-    def _file_id(self, path: str, name: str) -> int:
-        file_id = self._file_id_by_path.get(path)
-        if file_id is None:
+    def _add_files(self, files: Sequence[tuple[str, str]]) -> None:
+        """Assign ids to new files, given as (path, name in its root)."""
+        terms: list[str] = []
+        file_ids: list[int] = []
+        for path, name in files:
             file_id = self._file_id_by_path[path] = len(self.paths)
             self.paths.append(path)
-            terms = tokenize(name)
-            self.path_lengths.append(len(terms))
-            for term in terms:
-                self.path_terms.setdefault(term, []).append(file_id)
-        return file_id
+            path_terms = tokenize(name)
+            self.path_lengths.append(len(path_terms))
+            terms += path_terms
+            file_ids += [file_id] * len(path_terms)
+        if terms:
+            self.path_postings.add(*_count_pairs(self.terms.intern(terms), np.array(file_ids, np.int64)))
 
     def _ensure_rows(self, keys: Iterable[bytes]) -> NDArray[np.int64]:
         """Return the rows of keys; unknown keys get empty dead rows."""
@@ -393,19 +402,25 @@ class ChunkIndex:
 
     def _add_terms(self, rows: RowBatch, at: NDArray[np.int64], mask: NDArray[np.bool_]) -> None:
         """Add the postings of the rows in the mask."""
-        index_ids = self.terms.intern(rows.terms).astype(np.int64)
+        index_ids = self.terms.intern(rows.terms)
         term_counts = np.diff(rows.offset_array)
         self.lengths[at[mask]] = term_counts[mask]
         live = at[mask & (self.file_ids[at] >= 0)]
         self.live_terms += int(self.lengths[live].sum())
         selected = np.repeat(mask, term_counts)
         batch_ids, row_of_term = rows.term_array[selected], np.repeat(at, term_counts)[selected]
-        pairs = np.sort(index_ids[batch_ids] << 32 | row_of_term) if len(batch_ids) else np.zeros(0, np.int64)
-        starts = np.flatnonzero(np.diff(pairs, prepend=-1))
-        counts = np.minimum(np.diff(starts, append=len(pairs)), 255).astype(np.uint8)
-        posting_ids = (pairs[starts] >> 32).astype(np.int32)
-        posting_rows = (pairs[starts] & 0xFFFFFFFF).astype(np.int32)
-        self.postings.add(posting_ids, posting_rows, counts)
+        if len(batch_ids):
+            self.postings.add(*_count_pairs(index_ids[batch_ids], row_of_term))
+
+
+def _count_pairs(
+    ids: NDArray[np.int32], rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
+    """Return the distinct pairs of term id and row, and the number of each, as postings."""
+    pairs = np.sort(ids.astype(np.int64) << 32 | rows)
+    starts = np.flatnonzero(np.diff(pairs, prepend=-1))
+    counts = np.minimum(np.diff(starts, append=len(pairs)), 255).astype(np.uint8)
+    return (pairs[starts] >> 32).astype(np.int32), (pairs[starts] & 0xFFFFFFFF).astype(np.int32), counts
 
 
 def _unmoved(

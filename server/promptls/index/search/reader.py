@@ -14,7 +14,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from promptls.index.search import vectors
-from promptls.index.search.row_batch import Segment, build_posting_lists, compact_ids
+from promptls.index.search.row_batch import PostingLists, Segment, build_posting_lists, compact_ids
 from promptls.util.bm25 import inverse_document_frequency
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class IndexReader:
     """An immutable view of the chunk index. Create it with `ChunkIndex.reader`."""
 
     __slots__ = ("_all_live", "_chunk_indexes", "_document_frequencies", "_extra_locations", "_file_stats",
-                 "_live", "_path_postings", "_path_terms", "_posting_lists", "_postings", "_row_by_key", "_scales",
+                 "_live", "_path_lists", "_path_postings", "_posting_lists", "_postings", "_row_by_key", "_scales",
                  "_size", "_terms", "_vectors", "file_ids", "keys", "lengths", "live_count", "mean_length", "path_lengths",
                  "paths")  # fmt: skip
 
@@ -91,7 +91,7 @@ class IndexReader:
         self.mean_length = max(1.0, index.live_terms / max(1, index.live_count))
         self.paths = index.paths  # by file id; may grow, and contains deleted files
         self.path_lengths = np.array(index.path_lengths, np.int32)
-        self._path_terms = index.path_terms
+        self._path_lists = index.path_postings.lists()
         self._path_postings: dict[str, Postings] = {}
         self._chunk_indexes, self._extra_locations = index.chunk_indexes[:size], index.extra_locations
         self._row_by_key, self._terms = index.rows, index.terms
@@ -185,28 +185,27 @@ class IndexReader:
         cached = self._postings.get(term)
         if cached is not None:
             return cached
+        postings = self._collect(term, self._posting_lists)
+        if not self._all_live:
+            mask = self._live[postings.rows]
+            postings = Postings(postings.rows[mask], postings.counts[mask])
+        self._postings[term] = postings
+        return postings
+
+    def _collect(self, term: str, posting_lists: Iterable[PostingLists]) -> Postings:
         term_id = self._terms.term_id(term)
         row_parts, count_parts = [_NO_IDS], [_NO_COUNTS]
-        if term_id >= 0:
-            for lists in self._posting_lists:
-                part = lists.slice_of(term_id)
-                row_parts.append(lists.rows[part])
-                count_parts.append(lists.counts[part])
-        rows = np.concatenate(row_parts, dtype=np.int64)
-        counts = np.concatenate(count_parts, dtype=np.float32)
-        if not self._all_live:
-            mask = self._live[rows]
-            rows, counts = rows[mask], counts[mask]
-        postings = self._postings[term] = Postings(rows, counts)
-        return postings
+        for lists in posting_lists if term_id >= 0 else ():
+            part = lists.slice_of(term_id)
+            row_parts.append(lists.rows[part])
+            count_parts.append(lists.counts[part])
+        return Postings(np.concatenate(row_parts, dtype=np.int64), np.concatenate(count_parts, dtype=np.float32))
 
     def path_postings(self, term: str) -> Postings:
         """Return the posting list of a term over the paths, by file id, deleted files included. Cached."""
         cached = self._path_postings.get(term)
         if cached is None:
-            occurrences = np.array(tuple(self._path_terms.get(term, ())), np.int32)
-            file_ids, counts = np.unique(occurrences[occurrences < len(self.path_lengths)], return_counts=True)
-            cached = self._path_postings[term] = Postings(file_ids.astype(np.int64), counts.astype(np.float32))
+            cached = self._path_postings[term] = self._collect(term, self._path_lists)
         return cached
 
     def document_frequency(self, term: str) -> int:

@@ -20,7 +20,7 @@ from promptls.index.syntax.tree_sitter.source_text import SourceText
 from promptls.languages import LANGUAGES, Language
 from promptls.languages.declarations import Declarations
 from promptls.languages.names import reference_name
-from promptls.model import IMPLEMENT, PROSE, USE
+from promptls.model import IMPLEMENT, PROSE, USE, pack_numbers
 from promptls.util.text.unicode_forms import nfc
 
 MAX_REFERENCES = 50_000
@@ -143,7 +143,7 @@ def find_references(
     variable_types = _encode_variable_types(
         source, captures.positions.get("typed", ()), language, identifiers, declaration_cache
     )
-    return EncodedReferences(tuple(names), refs.tobytes(), variable_types, tuple(identifiers))
+    return EncodedReferences(tuple(names), pack_numbers(refs), variable_types, tuple(identifiers))
 
 
 def _numbering() -> defaultdict[str, int]:
@@ -216,7 +216,7 @@ def _encode_variable_types(
     encoded = array("I")
     for variable, type_, line in triples:
         encoded.extend((identifiers[variable], identifiers[type_], line))
-    return encoded.tobytes()
+    return pack_numbers(encoded)
 
 
 def _add_prose_references(

@@ -25,7 +25,7 @@ from promptls.index.search.row_batch import RowBatch, quantize
 from promptls.index.syntax.parse import ParseResult, parse_as_text, parse_source
 from promptls.index.syntax.structural_search import find_matches, parse_pattern
 from promptls.index.syntax.tree_sitter.grammars import GRAMMAR_SOURCES
-from promptls.index.workers.process_memory import LARGE_MALLOC_THRESHOLD, limit_memory
+from promptls.index.workers.process_memory import LARGE_MALLOC_THRESHOLD, limit_memory, release_free_memory
 from promptls.index.workers.worker_messages import (
     Acknowledged,
     ChunkVectors,
@@ -116,6 +116,7 @@ class Worker:
         except ModelUnavailable as error:
             return Acknowledged(problem=str(error))
         self.embedder = embedder
+        release_free_memory()  # that of loading: a tenth
         return Acknowledged(dimension=embedder.dimension)
 
     def _scan_file(self, path: str, as_text: bool, roots: tuple[str, ...], known: tuple[bytes, ...]) -> FileScan:

@@ -37,7 +37,7 @@ from promptls.knowledge.project.folder_tree import folder_tree
 from promptls.knowledge.project.manifests import ProjectManifest, parse_manifest, parser_for
 from promptls.knowledge.project.readme import ReadmeOpening, is_readme, read_opening, readme_order
 from promptls.languages.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
-from promptls.model import FileEntry, Import, Root
+from promptls.model import FileEntry, Import, Root, decode_size
 from promptls.util.hashing import content_hash
 
 MAX_INTERFACES = 4
@@ -263,10 +263,8 @@ def _update_states(states: _RootStates, change: Change) -> _RootStates:
 def _update_tally(tally: FileTally, entry: FileEntry, sign: int) -> None:
     tally.files += sign
     folder = posixpath.dirname(entry.name)
-    outline = entry.outline
-    language = outline.language if outline is not None else "text"
-    if outline is not None:
-        tally.lines[language] += sign * outline.lines
+    language, lines = decode_size(entry.encoded_outline) if entry.encoded_outline else ("text", 0)
+    tally.lines[language] += sign * lines
     tally.folders[folder, language] += sign
 
 

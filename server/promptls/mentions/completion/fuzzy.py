@@ -229,8 +229,8 @@ class StringTable:
         self.codes = encode(self.text)
         self.word_starts = _find_word_starts(encode(lines))  # marks offsets in `text`
         separators = np.flatnonzero(self.codes == _SEPARATOR)
-        self.starts: Indices = separators[:-1] + 1
-        self.lengths: Indices = np.diff(separators) - 1
+        self.starts = (separators[:-1] + 1).astype(np.int32)
+        self.lengths = (np.diff(separators) - 1).astype(np.int32)
         self.masks = _row_masks(self.codes, self.starts)  # kinds of characters in each text, as bits
 
     def __len__(self) -> int:
@@ -259,7 +259,7 @@ class StringTable:
 
     def rows_at(self, offsets: Indices) -> Indices:
         """Return the row at each offset."""
-        return np.asarray(self.starts.searchsorted(offsets, "right") - 1)
+        return np.asarray(self.starts.searchsorted(offsets.astype(np.int32), "right") - 1)
 
     def subsequence_matches(self, query: str) -> tuple[Indices, Indices]:
         """Return the rows that contain the letters of the query in order, with or without gaps, and their penalties.
@@ -341,7 +341,7 @@ def _char_bits(codes: CharCodes) -> NDArray[np.uint64]:
     return bits
 
 
-def _row_masks(codes: CharCodes, starts: Indices) -> NDArray[np.uint64]:
+def _row_masks(codes: CharCodes, starts: NDArray[np.int32]) -> NDArray[np.uint64]:
     parts = [np.zeros(0, np.uint64)]
     for first in range(0, len(starts), _MASK_ROWS):
         end = int(starts[first + _MASK_ROWS]) if first + _MASK_ROWS < len(starts) else len(codes)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
 from threading import Lock
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from promptls.index import Change, Derived, OutlineRef, Snapshot
 from promptls.mentions.completion.fuzzy import FuzzyIndex, MatchTier, Quality
@@ -39,12 +40,11 @@ class PathIndex(Struct, frozen=True):
     files: PersistentMap[str, FileEntry] = PersistentMap()
     roots: tuple[Root, ...] = ()
     source: OverlayMap[str] | None = None  # `Snapshot.basenames`: the same object until a path is added or removed
-    base: frozenset[str] = frozenset()  # paths of the first layer
     added: frozenset[str] = frozenset()  # paths of the second layer
     layers: tuple[FuzzyIndex, ...] = ()  # keys are absolute paths, of folders with a trailing slash
     order: tuple[list[str], ...] = ()  # sorted paths
     folders: tuple[Mapping[str, list[str]], ...] = ()  # case-folded folder name → absolute folders
-    sizes: tuple[list[int], ...] = ()  # cumulative file sizes in bytes, in `order`
+    sizes: tuple[NDArray[np.int64], ...] = ()  # cumulative file sizes in bytes, in `order`
 
     def search(self, query: str, limit: int, worst: MatchTier = MatchTier.SUBSEQUENCE) -> Iterator[tuple[Quality, str]]:
         """Yield matching files and folders, at least `limit` if there are as many."""
@@ -104,7 +104,7 @@ class PathIndex(Struct, frozen=True):
         """Return the approximate size of all files below a folder."""
         prefix = folder + "/"
         return sum(
-            sizes[bisect_left(order, folder + "0")] - sizes[bisect_left(order, prefix)]
+            int(sizes[bisect_left(order, folder + "0")] - sizes[bisect_left(order, prefix)])
             for order, sizes in zip(self.order, self.sizes, strict=True)
         )
 
@@ -168,7 +168,7 @@ def fold_case(text: str) -> str:
     return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).lower()
 
 
-_PathLayer = tuple[FuzzyIndex, list[str], Mapping[str, list[str]], list[int]]
+_PathLayer = tuple[FuzzyIndex, list[str], Mapping[str, list[str]], NDArray[np.int64]]
 
 
 def _update_paths(last: PathIndex, change: Change) -> PathIndex:
@@ -180,25 +180,27 @@ def _update_paths(last: PathIndex, change: Change) -> PathIndex:
         if extended is not None:
             return extended
     layer = _path_layer(snapshot.roots, list(snapshot.files.values()))
-    return _path_index(snapshot, frozenset(layer[1]), frozenset(), [layer])
+    return _path_index(snapshot, frozenset(), [layer])
 
 
 def _extend_paths(last: PathIndex, snapshot: Snapshot, changed: list[FileEntry]) -> PathIndex | None:
     """Return the index with a layer for added paths, or None if a rebuild is better."""
-    added = last.added.union(e.path for e in changed if e.path not in last.base)
-    gone = len(last.base) + len(added) - len(snapshot.files)
-    if len(added) + gone > max(MIN_REBUILD_CHANGES, len(last.base) // 4):
+    base = last.order[0]
+    at = {e.path: bisect_left(base, e.path) for e in changed}
+    added = last.added.union(path for path, i in at.items() if base[i : i + 1] != [path])
+    gone = len(base) + len(added) - len(snapshot.files)
+    if len(added) + gone > max(MIN_REBUILD_CHANGES, len(base) // 4):
         return None
     layers = list(zip(last.layers, last.order, last.folders, last.sizes, strict=True))
     if added != last.added:
         new = [snapshot.files[path] for path in added if path in snapshot.files]
         layers[1:] = [_path_layer(snapshot.roots, new)] if new else []
-    return _path_index(snapshot, last.base, added, layers)
+    return _path_index(snapshot, added, layers)
 
 
-def _path_index(snapshot: Snapshot, base: frozenset[str], added: frozenset[str], layers: list[_PathLayer]) -> PathIndex:
+def _path_index(snapshot: Snapshot, added: frozenset[str], layers: list[_PathLayer]) -> PathIndex:
     indexes, order, folders, sizes = zip(*layers, strict=True)
-    return PathIndex(snapshot.files, snapshot.roots, snapshot.basenames, base, added, indexes, order, folders, sizes)
+    return PathIndex(snapshot.files, snapshot.roots, snapshot.basenames, added, indexes, order, folders, sizes)
 
 
 def _path_layer(roots: tuple[Root, ...], entries: Sequence[FileEntry]) -> _PathLayer:
@@ -221,7 +223,7 @@ def _path_layer(roots: tuple[Root, ...], entries: Sequence[FileEntry]) -> _PathL
             folder = folder[:slash]
     order = sorted(key for _, key in names if key[-1] != "/")
     by_path = {entry.path: entry.size for entry in entries}
-    sizes = list(accumulate(map(by_path.__getitem__, order), initial=0))
+    sizes = np.cumsum([0, *map(by_path.__getitem__, order)], dtype=np.int64)
     return FuzzyIndex(names, paths=True), order, folders, sizes
 
 
