@@ -439,7 +439,7 @@ def resolve_target(view: GraphView, target: str) -> TargetMatches:
                 if definitions:
                     return TargetMatches(definitions)
                 return _not_in_file(view, name, f"{path} has no definition called {name}.", files[0][0])
-    found = definitions_named(view, target)
+    found = definitions_named(view, target) or inherited_definitions(view, target)
     return TargetMatches(found) if found else _not_found(view, target)
 
 
@@ -464,9 +464,26 @@ def resolve_position(view: GraphView, path: str, line: int, word: str = "") -> T
     return TargetMatches(((path, index),))
 
 
+def inherited_definitions(view: GraphView, name: str) -> tuple[OutlineRef, ...]:
+    """Return the members that the types of a qualified name inherit: of "Child.run", the method `run` of a base."""
+    owner, _, member = _dotted(name).rpartition(".")
+    owners = definitions_named(view, owner) if owner else ()
+    found = (view.resolver.types.member(ref, member) for ref in owners if _is_type(view, ref))
+    return tuple(dict.fromkeys(one.ref for one in found if one is not None))
+
+
+def _is_type(view: GraphView, ref: OutlineRef) -> bool:
+    symbol = view.symbol(ref)
+    return symbol is not None and symbol.kind in TYPE_KINDS
+
+
+def _dotted(name: str) -> str:
+    return name.replace("::", ".").replace("#", ".").replace("\\", ".")
+
+
 def definitions_named(view: GraphView, name: str) -> tuple[OutlineRef, ...]:
     """Return the definitions of a name or qualified name ("Server.run", "pkg::Server::run")."""
-    name = name.replace("::", ".").replace("#", ".").replace("\\", ".")
+    name = _dotted(name)
     module, _, last = name.rpartition(".")
     found: list[tuple[tuple[int, ...], OutlineRef]] = []
     for ref in view.snapshot.names.get(last.lower(), ()):

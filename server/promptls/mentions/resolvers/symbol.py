@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from promptls.graph.definition_items import parts_of
 from promptls.graph.resolution.file_tables import SELF_NAMES, SUPER_NAMES
+from promptls.graph.traversal import inherited_definitions
 from promptls.index import OutlineRef, Snapshot
 from promptls.knowledge.project.file_kind import is_test_path
 from promptls.languages import LANGUAGES, implementation_paths, language_named
@@ -111,7 +112,7 @@ def matching_definitions(
         if matches:
             break
     if not matches:
-        matches = _trait_methods(mention, context, scope)
+        matches = _trait_methods(mention, context, scope) or _inherited_members(mention, context, scope)
         spelling = Spelling(mention.target, without_receiver=True)
     if not matches:
         return _not_found(mention, context, scope), spelling
@@ -222,6 +223,19 @@ def _trait_methods(mention: Mention, context: ResolveContext, scope: Sequence[st
     owner, name = ("", "", *split_name(mention.target))[-2:]
     found = _definitions(mention, Spelling(name), context, scope) if owner else ()
     return [d for d in found if _is_in_implementation(d, owner, context)]
+
+
+def _inherited_members(mention: Mention, context: ResolveContext, scope: Sequence[str] | None) -> list[Definition]:
+    """Return the members of bases that the mention calls members of a type: "Child.run" for the method of its base."""
+    if scope is not None or len(split_name(mention.target)) < 2:
+        return []
+    snapshot, roots = context.snapshot, find_roots(context.snapshot, mention.root)
+    refs = [
+        ref
+        for ref in inherited_definitions(context.graph, mention.target)
+        if not mention.root or snapshot.root_of(ref[0]) in roots
+    ]
+    return [Definition(ref[0], symbol) for ref in refs if (symbol := snapshot.symbol(ref)) is not None]
 
 
 def _is_in_implementation(definition: Definition, trait: str, context: ResolveContext) -> bool:
