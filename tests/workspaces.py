@@ -20,6 +20,8 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from promptls.graph.graph import Graph
+from promptls.graph.imports import ImportResolver
 from promptls.index.embedding.embedder import Embedder, EmbeddingSpec, load_embedder
 from promptls.index.files.read import FileLimits, UnreadableFile, file_stat, read_text
 from promptls.index.files.uris import to_uri
@@ -30,7 +32,7 @@ from promptls.index.search.row_batch import RowBatch, quantize
 from promptls.index.snapshot import OpenDocument, Outliner, Snapshot, SourceReader, with_files
 from promptls.index.syntax.parse import parse_source
 from promptls.languages import language_of
-from promptls.mentions.context import ClientContext, ResolveContext
+from promptls.mentions.context import ClientContext, ResolveContext, Services
 from promptls.model import FileEntry, Outline, Root, Span, encode_outline
 from promptls.util.hashing import content_hash
 from promptls.util.mappings import PersistentMap
@@ -85,7 +87,8 @@ def context_of(
         return f"{base}/{name}" if len(snapshot.roots) == 1 else f"{base.rsplit('/', 1)[0]}/{name}"
 
     client = ClientContext(at(active), (at(selection[0]), selection[1]) if selection else None, tuple(map(at, opened)))
-    return ResolveContext(SourceReader(snapshot, FileLimits(), _outlined(snapshot)), client)
+    services = Services(graph=Graph(ImportResolver).at)
+    return ResolveContext(SourceReader(snapshot, FileLimits(), _outlined(snapshot)), client, services=services)
 
 
 def outline_of(path: str, text: str) -> Outline:
