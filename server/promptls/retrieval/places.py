@@ -306,7 +306,7 @@ def with_places(
         places = [place for place in places if place.path in within]
     else:  # prompt documents contain questions, not answers
         places = [place for place in places if not is_prompt_document(place.path)]
-    return merge_places(ranked, places, snapshot, sought=query.seeks_uses)
+    return merge_places(ranked, places, snapshot, SOUGHT_LOG_ODDS if query.seeks_uses else 0.0)
 
 
 def _meant_names(ranked: Iterable[Item], snapshot: Snapshot) -> dict[str, float]:
@@ -320,19 +320,16 @@ def _meant_names(ranked: Iterable[Item], snapshot: Snapshot) -> dict[str, float]
     return {name: score for name, score in reversed(names) if len(name) >= MIN_CHARACTERS}
 
 
-def merge_places(
-    ranked: Sequence[Item], places: Sequence[Place], snapshot: Snapshot, sought: bool = False
-) -> list[Item]:
+def merge_places(ranked: Sequence[Item], places: Sequence[Place], snapshot: Snapshot, log_odds: float) -> list[Item]:
     """Insert places into ranked items by their scores, which depend on those of the items that they overlap.
 
-    `sought`: whether the question asks for the uses of its names.
+    `log_odds` are added to those of each place.
     """
     by_path: dict[str, list[Item]] = defaultdict(list)
     for item in ranked:
         by_path[item.path].append(item)
     best: dict[tuple[str, Span], float] = {(item.path, item.span): item.score for item in ranked}
-    more = SOUGHT_LOG_ODDS if sought else 0.0
-    scored = [_scored(place, by_path[place.path], snapshot, more) for place in places]
+    scored = [_scored(place, by_path[place.path], snapshot, log_odds) for place in places]
     scored = [item for item in scored if item.score > best.get((item.path, item.span), 0.0)]
     replaced = {(item.path, item.span) for item in scored}
     rest = (item for item in ranked if (item.path, item.span) not in replaced)
@@ -343,14 +340,13 @@ def _descending(item: Item) -> float:
     return -item.score
 
 
-def _scored(place: Place, ranked: Iterable[Item], snapshot: Snapshot, more: float) -> Item:
+def _scored(place: Place, ranked: Iterable[Item], snapshot: Snapshot, log_odds: float) -> Item:
     """Return a place as an item; its score is the probability that an answer needs it."""
     best = max((item.score for item in ranked if item.span.overlaps(place.span)), default=0.0)
     best = min(max(best, 1e-5), 1 - 1e-5)
     file_name = "".join(split_identifier(snapshot.label(place.path).rpartition("/")[2]))
-    log_odds = (
+    log_odds += (
         WEIGHTS["offset"]
-        + more
         + WEIGHTS.get(place.kind, 0.0)
         + WEIGHTS["count"] * math.log(place.count)
         + WEIGHTS["own file"] * ("".join(split_identifier(place.name)) in file_name)
