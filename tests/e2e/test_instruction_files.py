@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -113,6 +115,30 @@ def test_missing_targets_are_found_and_nothing_else(client: Client) -> None:
     renamed = next(one for one in guide["findings"] if "old_name" in one["message"])
     assert renamed["suggestion"] == "src/api/new_name.py"
     assert guide["tokens"] > 100
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell script replaces git")
+def test_new_name_is_published_when_a_slow_git_has_answered(root: Path, tmp_path: Path) -> None:
+    slow, answer = tmp_path / "bin/git", tmp_path / "answer"
+    slow.parent.mkdir()
+    wait = f'while ! [ -e "{answer}" ]; do sleep 0.05; done'
+    slow.write_text(f'#!/bin/sh\ncase "$*" in *" log "*) {wait} ;; esac\nexec {shutil.which("git")} "$@"\n')
+    slow.chmod(0o755)
+    guide, prompt = root / "AGENTS.md", root / "question.prompt.md"
+
+    def published(path: Path, text: str) -> object:
+        uri = path.as_uri()
+        return lambda note: note["uri"] == uri and text in str(note["diagnostics"])
+
+    with indexed_client(tmp_path / "cache", root, env={"PATH": f"{slow.parent}:{os.environ['PATH']}"}) as client:
+        client.open(guide, GUIDE, language="markdown")
+        client.open(prompt, "Why @src/api/old_name.py", language="prompt")
+        client.wait_indexed()
+        client.wait_notification("textDocument/publishDiagnostics", published(guide, "old_name.py does not exist"))
+        answer.touch()
+        for path in (guide, prompt):
+            renamed = published(path, "was renamed to src/api/new_name.py")
+            client.wait_notification("textDocument/publishDiagnostics", renamed)
 
 
 def test_editor_shows_links_hovers_diagnostics_fixes_and_cost(client: Client, root: Path) -> None:

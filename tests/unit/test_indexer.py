@@ -25,6 +25,7 @@ from promptls.index.search.row_batch import RowBatch, quantize
 from promptls.index.search.term_dictionary import TermDictionary
 from promptls.index.snapshot import OpenDocument, Snapshot, with_files
 from promptls.index.workers.pool import PoolClosedError, WorkerPool, worker_configuration
+from promptls.index.workspace import UnsavedDocument
 from promptls.model import Cancelled, CancelToken, FileEntry, Root
 
 pytestmark = pytest.mark.process
@@ -195,6 +196,22 @@ def test_changed_ignore_rules_apply_to_nested_roots(place: IndexedFolder) -> Non
     assert names(place.shown(index)) == ["a.py", "b.py"]
     index.workspace.touch([place.write(".gitignore", "b.py\n")])
     assert names(place.shown(index)) == [".gitignore", "a.py"]
+
+
+def test_snapshot_is_the_same_until_something_changes(place: IndexedFolder) -> None:
+    """Analyses of open documents are kept for as long as it is."""
+    path = place.write("a.py", ONE)
+    index = place.index()
+    assert index.client.wait_until_stored(timeout_s=120)
+    for client in (index.client, index.client_of_all_editors):
+        seen = client.snapshot()
+        assert client.snapshot() is seen
+        index.workspace.put_document(path, ONE if "two" in seen.names else TWO, 1, edited=True)
+        assert client.snapshot() is not seen
+    unsaved = UnsavedDocument(time.time() + 60, OpenDocument("def three():\n    return 3\n", 1))
+    index.workspace.set_other_documents({path: unsaved})
+    assert {"one"} == set(index.client.snapshot().names)
+    assert {"three"} == set(index.client_of_all_editors.snapshot().names)
 
 
 def test_open_documents_of_a_deleted_folder_are_kept(place: IndexedFolder) -> None:

@@ -155,6 +155,12 @@ class HistoryCache:
         with self._lock:
             return tuple(self._histories[root].value for root in roots)
 
+    def are_latest(self, histories: Sequence[History]) -> bool:
+        """Return whether no newer history of these folders is known or being read."""
+        with self._lock:
+            entries = [(self._histories[history.root], history) for history in histories]
+            return all(entry.pending is None and entry.value is history for entry, history in entries)
+
     def freshness(self, root: str, wait_s: float = MAX_WAIT_S) -> Freshness:
         """Return the freshness of a workspace folder, at most `FRESHNESS_TTL_S` old; "unknown" if not read yet."""
         with self._lock:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.index.index_status import IndexState, IndexStatus, Phase
@@ -20,7 +21,7 @@ from promptls.index.scan.root_state import DiskCheck, RootState, root_status
 from promptls.index.search.reader import IndexReader
 from promptls.index.snapshot import Snapshot, SourceReader, with_files
 from promptls.index.workers.query_jobs import PatternMatches, QueryEmbedder, structural_search
-from promptls.model import CancelToken
+from promptls.model import CancelToken, FileEntry
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,6 +95,14 @@ class ProgressRate:
         return (1 - progress) * (now - began) / (progress - first) if progress > first else None
 
 
+class _ClientSnapshot(Struct, frozen=True):
+    """The snapshot that a client has returned last: analyses of it are reused until it differs."""
+
+    published: Snapshot
+    texts: dict[str, str | None]  # of the files that are unsaved in another editor
+    snapshot: Snapshot
+
+
 class IndexClient:
     """Access to the index for requests.  All methods may be called from any thread; a cancelled token raises Cancelled."""
 
@@ -114,7 +123,7 @@ class IndexClient:
         self._query_embedder = query_embedder
         self._priority = priority
         self._rate = rate
-        self._own_snapshot: tuple[object, Snapshot] | None = None  # the last one without other editors, with its key
+        self._last_snapshot: _ClientSnapshot | None = None
 
     # ---- reading
 
@@ -126,22 +135,23 @@ class IndexClient:
         """Return a snapshot that includes every document change made before this call."""
         sequence = self._workspace.sequence
         self._machine.wait(lambda: self._machine.document_sequence >= sequence, token, SNAPSHOT_TIMEOUT_S)
-        snapshot = self._publisher.snapshot
+        published, last = self._publisher.snapshot, self._last_snapshot
+        documents, differing = self._workspace.documents, self._workspace.differing
         if self._of_all_editors:
-            return replace(snapshot, documents=self._workspace.all_documents)
-        differing = self._workspace.differing
-        own = replace(snapshot, documents=self._workspace.documents)
-        return self._without_other_editors(own, differing) if differing else own
+            documents, differing = self._workspace.all_documents, frozenset()
+        snapshot = replace(published, documents=documents)
+        texts = {path: SourceReader(snapshot, self._config.limits).text_of(path) for path in differing}
+        is_current = last is not None and last.published is published and last.snapshot.documents is documents
+        if last is not None and is_current and last.texts == texts:
+            return last.snapshot
+        # Files that are unsaved in another editor have the text that this editor shows.
+        entries = [(path, self._outline(path, text)) for path, text in texts.items()]
+        snapshot = with_files(snapshot, entries) if entries else snapshot
+        self._last_snapshot = _ClientSnapshot(published, texts, snapshot)
+        return snapshot
 
-    def _without_other_editors(self, snapshot: Snapshot, paths: Collection[str]) -> Snapshot:
-        """Return a snapshot in which files that are unsaved in another editor have the text that this editor shows."""
-        texts = {path: SourceReader(snapshot, self._config.limits).text_of(path) for path in paths}
-        key = snapshot.generation, tuple(texts.items())
-        if self._own_snapshot is None or self._own_snapshot[0] != key:
-            outline = self._machine.documents.outline_now
-            entries = {path: outline(path, text, None) if text is not None else None for path, text in texts.items()}
-            self._own_snapshot = key, with_files(snapshot, entries.items())
-        return replace(self._own_snapshot[1], documents=snapshot.documents)
+    def _outline(self, path: str, text: str | None) -> FileEntry | None:
+        return self._machine.documents.outline_now(path, text, None) if text is not None else None
 
     def wait_for_changes(self, token: CancelToken | None = None, timeout_s: float = CHANGES_TIMEOUT_S) -> bool:
         """Wait until the files that are reported as changed are read; return False after `timeout_s` seconds."""

@@ -40,7 +40,8 @@ def schedule_diagnostics(server: PromptServer, delay_s: float = DIAGNOSTICS_DEBO
 async def _publish_diagnostics(server: PromptServer) -> None:
     """Publish the diagnostics of every open prompt document for which they differ from the published ones.
 
-    They are published again when the user has stopped typing a mention, or after a pause if the index is incomplete.
+    They are published again when the user has stopped typing a mention, or after a pause if the index is
+    incomplete or the history of git is being read.
     """
     server.diagnostics_timer = None
     if server.engine is None or server.session is None or server.loop is None or server.protocol._shutdown:
@@ -75,8 +76,8 @@ async def _publish_diagnostics(server: PromptServer) -> None:
             if published is None or published.version == document.version or published.context != context:
                 needs_refresh = True
             _publish(server, document.uri, current)
-    await _publish_instruction_diagnostics(server, session, server.loop)
-    if is_preliminary and server.diagnostics_timer is None:
+    instructions_change = await _publish_instruction_diagnostics(server, session, server.loop)
+    if (is_preliminary or instructions_change) and server.diagnostics_timer is None:
         schedule_diagnostics(server, TYPING_PAUSE_S)
     if needs_refresh:
         await _request_refresh(server)
@@ -90,10 +91,15 @@ def _publish(server: PromptServer, uri: str, current: PublishedDiagnostics) -> N
 
 async def _publish_instruction_diagnostics(
     server: PromptServer, session: PromptDocumentSession, loop: asyncio.AbstractEventLoop
-) -> None:
-    """Publish the diagnostics of open instruction files for which they differ from the published ones."""
+) -> bool:
+    """Publish the diagnostics of open instruction files for which they differ from the published ones.
+
+    Returns:
+        Whether they may change without an edit, because the history of git is being read.
+    """
     from promptls.lsp.features import instructions
 
+    may_change = False
     for document in server.documents.instruction_files():
         if server.documents.get(document.uri) is not None:
             continue  # a prompt document has its own diagnostics
@@ -102,15 +108,17 @@ async def _publish_instruction_diagnostics(
                 server.request_executor, instructions.analyze, session, document.uri, CancelToken()
             )
         except RuntimeError:
-            return  # the executor is shut down
+            return False  # the executor is shut down
         except Exception:
             log.exception("cannot analyze %s", document.uri)
             continue
         if analysis is None or server.documents.instruction_file(document.uri) != document:
             continue
+        may_change = may_change or not session.engine.services.git_history.are_latest(analysis.histories)
         current = PublishedDiagnostics(document.version, protocol.Context(), instructions.diagnostics(analysis))
         if server.published_diagnostics.get(document.uri) != current:
             _publish(server, document.uri, current)
+    return may_change
 
 
 def _analyze(session: PromptDocumentSession, uri: str) -> tuple[DocumentAnalysis | None, bool]:

@@ -16,6 +16,7 @@ from promptls.api.messages import params as protocol
 from promptls.api.messages.locations import decode_client_context
 from promptls.api.messages.params import Json
 from promptls.engine import Engine
+from promptls.git.commit_history import History
 from promptls.lsp.documents import OpenDocuments, PromptDocument
 from promptls.mentions.context import ResolutionCache, ResolveContext
 from promptls.mentions.resolve import parse_message
@@ -49,6 +50,7 @@ class DocumentAnalysis(Struct, frozen=True):
     document: PromptDocument
     lines: LineIndex
     context: ResolveContext
+    histories: tuple[History, ...]
     run: DryRun
     budget: int
     counter: Counter
@@ -68,8 +70,10 @@ class DocumentAnalysis(Struct, frozen=True):
         return token.start if token is not None else None
 
     def may_be_found_later(self) -> bool:
-        """Return whether a mention is not found while the index is incomplete."""
-        return any(outcome.status == "unresolved" for outcome in self.run.mentions) and self.context.is_partial()
+        """Return whether a mention is not found while the index is incomplete or the history is being read."""
+        if all(outcome.status != "unresolved" for outcome in self.run.mentions):
+            return False
+        return self.context.is_partial() or not self.context.services.git_history.are_latest(self.histories)
 
     def range_of(self, outcome: MentionOutcome) -> Json:
         """Return the LSP range of a mention."""
@@ -143,7 +147,8 @@ class PromptDocumentSession:
             resolution_cache = self._resolution_caches.setdefault(uri, ResolutionCache())
             cached = self._analyses.get(uri)
         context = self.engine.resolve_context(client, snapshot, token, document.uri)
-        unchanged = cached is not None and cached.context.snapshot is snapshot
+        histories = self.engine.services.git_history.histories([root.path for root in snapshot.roots], wait_s=0)
+        unchanged = cached is not None and cached.context.snapshot is snapshot and cached.histories == histories
         is_current = unchanged and cached is not None and cached.document == document
         if cached is not None and is_current and cached.context.client == context.client and cached.run.exact >= exact:
             current = structs.replace(cached.context, token=token, is_partial=context.is_partial)
@@ -153,7 +158,7 @@ class PromptDocumentSession:
         previous = cached.run if cached is not None and unchanged else None
         run = dry_run(parse_message(document.text, context), context, options, previous, exact=exact)
         lines = LineIndex(document.text, self.engine.encoding)
-        analysis = DocumentAnalysis(document, lines, context, run, options.budget, options.counter)
+        analysis = DocumentAnalysis(document, lines, context, histories, run, options.budget, options.counter)
         with self._lock:
             self._analyses[uri] = analysis
         return analysis

@@ -13,6 +13,7 @@ from promptls.api.messages import params as protocol
 from promptls.api.messages.locations import path_of_document, uri_of
 from promptls.api.messages.params import Json
 from promptls.api.messages.results import redact_result
+from promptls.git.commit_history import History
 from promptls.lsp.session import PromptDocumentSession, offset_range, span_range
 from promptls.mentions.context import ClientContext, ResolveContext
 from promptls.mentions.instruction_files import Finding, check_file
@@ -35,6 +36,7 @@ class InstructionAnalysis(Struct, frozen=True):
     path: str
     lines: LineIndex
     context: ResolveContext
+    histories: tuple[History, ...]
     findings: tuple[Finding, ...]
 
     def at(self, offset: int) -> Finding | None:
@@ -45,19 +47,21 @@ class InstructionAnalysis(Struct, frozen=True):
 def analyze(session: PromptDocumentSession, uri: str, token: CancelToken) -> InstructionAnalysis | None:
     """Return the analysis of an open instruction file, None for any other document.
 
-    An analysis is kept until the text or the index changes.
+    An analysis is kept until the text, the index or the history of git changes.
     """
     document, engine = session.documents.instruction_file(uri), session.engine
     if document is None:
         return None
     snapshot = engine.snapshot(token)
+    histories = engine.services.git_history.histories([root.path for root in snapshot.roots], wait_s=0)
     kept = session.instruction_analyses.get(uri)
-    if kept is not None and kept.lines.text == document.text and kept.context.snapshot is snapshot:
+    is_current = kept is not None and kept.context.snapshot is snapshot and kept.histories == histories
+    if kept is not None and is_current and kept.lines.text == document.text:
         return kept
     context = engine.resolve_context(ClientContext(), snapshot, token)
     path = path_of_document(uri, engine.workspace)
     lines = LineIndex(document.text, engine.encoding)
-    analysis = InstructionAnalysis(path, lines, context, tuple(check_file(document.text, path, context)))
+    analysis = InstructionAnalysis(path, lines, context, histories, tuple(check_file(document.text, path, context)))
     session.instruction_analyses[uri] = analysis
     return analysis
 
