@@ -67,6 +67,19 @@ def test_pattern_matches_lines(language: str, text: str, pattern: str, lines: li
     assert [span.label for span in matches] == lines
 
 
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("reserve($CART, $$$) == None", ("reserve", "None")),
+        ("größe.read(élan, if_x)", ("read", "if_x")),
+        ("(call function: (identifier) @name)", ()),
+    ],
+)
+def test_whole_words_of_a_pattern_select_the_files(pattern: str, words: tuple[str, ...]) -> None:
+    """Part of a word is no term of the index."""
+    assert parse_pattern(pattern).words == words
+
+
 def test_outermost_of_nested_matches_is_returned() -> None:
     matches = find_matches(parse_pattern("f($$$)"), "f(\n    f(1),\n)\ng(f(2), f(\n    3\n))\n", "python")
     assert [span.label for span in matches or ()] == ["1-3", "4", "4-6"]

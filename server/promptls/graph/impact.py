@@ -134,10 +134,7 @@ def text_mentions(
     terms = tokenize(name)
     if not terms:
         return ()
-    rows = set(reader.postings(terms[0]).rows.tolist())
-    for term in terms[1:]:
-        rows &= set(reader.postings(term).rows.tolist())
-    paths = {path for row in rows for path, _ in reader.locations(row) if path in view.snapshot.files}
+    paths = (path for path in reader.paths_with(terms) if path in view.snapshot.files)
     nearest = sorted(paths, key=lambda path: (-common_segments(path, ref[0]), path))[:MAX_TEXT_FILES]
     own_file = view.file_symbols(ref[0])
     ignores_case = own_file is not None and own_file.language.ignores_case

@@ -18,8 +18,10 @@ from promptls.index.index_status import IndexState, IndexStatus, Phase
 from promptls.index.machine import IndexMachine
 from promptls.index.scan import jobs
 from promptls.index.scan.root_state import DiskCheck, RootState, root_status
+from promptls.index.search.analyzer import tokenize
 from promptls.index.search.reader import IndexReader
 from promptls.index.snapshot import Snapshot, SourceReader, with_files
+from promptls.index.syntax.structural_search import parse_pattern
 from promptls.index.workers.query_jobs import PatternMatches, QueryEmbedder, structural_search
 from promptls.model import CancelToken, FileEntry
 
@@ -274,8 +276,14 @@ class IndexClient:
     def structural_search(
         self, pattern: str, paths: Sequence[str], token: CancelToken, seconds: float
     ) -> PatternMatches:
-        """Search files of the latest snapshot for a structural pattern."""
-        return structural_search(self._machine.pool, pattern, paths, self._publisher.snapshot, token, seconds)
+        """Search files of the latest snapshot for a structural pattern; only those with its words are parsed."""
+        snapshot, candidates = self._publisher.snapshot, paths
+        for terms in filter(None, map(tokenize, parse_pattern(pattern).words)):
+            with_word = self.reader().paths_with(terms)
+            candidates = [path for path in candidates if path in with_word or path in snapshot.documents]
+        # A pattern that fits no language is told from one that no file contains by searching one file at least.
+        found = structural_search(self._machine.pool, pattern, candidates or paths[:1], snapshot, token, seconds)
+        return replace(found, searched=found.searched + len(paths) - len(candidates or paths[:1]))
 
     def foreground(self) -> AbstractContextManager[None]:
         """Return a context manager that defers indexing while a request computes; take the snapshot before."""

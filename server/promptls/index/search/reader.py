@@ -141,6 +141,11 @@ class IndexReader:
         extra = self._extra_locations.get(row, ())
         return [(self.paths[file_id], int(self._chunk_indexes[row])), *((self.paths[f], at) for f, at in extra)]
 
+    def paths_with(self, terms: Sequence[str]) -> set[str]:
+        """Return the files that have all terms in one chunk, as a file that contains a word has all terms of the word."""
+        rows = [set(self.postings(term).rows.tolist()) for term in terms]
+        return {path for row in set.intersection(*rows) for path, _ in self.locations(row)} if rows else set()
+
     def single_locations(self, rows: NDArray[np.int64]) -> list[tuple[str, int] | None]:
         """Return the location of each row that has exactly one, else None."""
         paths, extra_locations = self.paths, self._extra_locations

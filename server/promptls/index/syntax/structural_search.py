@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _MULTI_METAVARIABLE = re.compile(r"\$\$\$([A-Z_][A-Z0-9_]*)?")
 _METAVARIABLE = re.compile(r"\$([A-Z_][A-Z0-9_]*)")
 _PLACEHOLDER = re.compile(r"^qz(one|many)_(\w*?)zq$")
-_WORD = re.compile(r"[A-Za-z_]\w{2,}")
+_WORD = re.compile(r"(?<!\w)[A-Za-z_][A-Za-z0-9_]{2,}(?!\w)")
 
 MAX_MATCHES = 500
 """Matches that are returned for one text."""
