@@ -85,7 +85,7 @@ class Terminal:
         column = line.index(text) + 2
         self.type("".join(f"\x1b[<0;{column};{row}{change}" for change in "Mm"))
 
-    def wait(self, pattern: str, seconds: float = 20) -> re.Match[str]:
+    def wait(self, pattern: str, seconds: float = 60) -> re.Match[str]:
         """Wait until the screen matches `pattern`; raise ScreenTimeout after `seconds`."""
         end = time.monotonic() + seconds
         while True:
@@ -94,7 +94,7 @@ class Terminal:
             if time.monotonic() > end or not self.read(0.05):
                 raise ScreenTimeout(f"no {pattern!r} on the screen:\n{self.text()}")
 
-    def wait_until_gone(self, pattern: str, seconds: float = 20) -> None:
+    def wait_until_gone(self, pattern: str, seconds: float = 60) -> None:
         """Wait until the screen no longer matches `pattern`; raise ScreenTimeout after `seconds`."""
         end = time.monotonic() + seconds
         while re.search(pattern, self.text(), re.MULTILINE):

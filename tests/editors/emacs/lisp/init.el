@@ -31,6 +31,8 @@
 (require 'promptls)
 (setq promptls-client (intern (getenv "CLIENT"))
       promptls-command (split-string (getenv "PROMPTLS_COMMAND")))
+;; Candidates may take longer on a busy machine than typing can wait.
+(setq promptls-complete--timeout 30)
 (global-set-key (kbd "C-c p") #'promptls-menu)
 
 ;;; init.el ends here

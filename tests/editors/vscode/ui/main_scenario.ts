@@ -153,7 +153,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
 
   await check("a Ctrl+click on a place opens it in the other column, and Enter does the same", async () => {
     for (const open of [
-      () => ui.pageLink(/money\.py.*\[drop\]/, "money.py").click({ modifiers: ["Control"] }),
+      () => ui.pageLink(/money\.py.*\[drop\]/, "money.py").click({ modifiers: ["Control"], force: true }),
       async () => {
         await ui.pageEditor().locator(".view-line", { hasText: /cart\.py.*\[drop\]/ }).first().click();
         await press("Enter");
@@ -169,7 +169,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
   await check("buttons and keys drop, restore and pin items, and the cursor stays", async () => {
     const line = (text: string | RegExp) => ui.pageEditor().locator(".view-line", { hasText: text }).first();
     await ui.expectPage("[drop]");
-    await ui.pageLink(/orders\.md.*\[drop\]/, "drop").click({ modifiers: ["Control"] });
+    await ui.pageLink(/orders\.md.*\[drop\]/, "drop").click({ modifiers: ["Control"], force: true });
     await line("## Dropped").waitFor();
     assert.match(await ui.activeTab(), /^Prompt/, "nothing else is opened");
     await ui.expectPage(/## Dropped: 1\n- docs\/orders\.md\S* .*\[restore\]/);
