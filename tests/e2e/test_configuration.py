@@ -68,6 +68,16 @@ def test_pushed_settings_are_applied(start: Start, shop: Path) -> None:
     assert budget(client) == 8000
 
 
+def test_lens_shows_a_changed_budget_of_an_unchanged_document(start: Start, shop: Path) -> None:
+    client = start(shop, capabilities=NO_CONFIGURATION)
+    document = shop / "ask.promptls.md"
+    client.open(document, "Why?", language="prompt")
+    for tokens in (3000, 4000):
+        notify_change(client, {"promptls": {"budget": {"tokens": tokens}}})
+        lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": document.as_uri()}})
+        assert f"of {tokens:,} tokens" in lenses[0]["command"]["title"]
+
+
 def test_users_settings_change_at_run_time_and_stay_apart_from_those_of_the_workspace(start: Start, shop: Path) -> None:
     capabilities = {"workspace": {"configuration": True}, "experimental": {"promptls": {"userSettings": True}}}
     client = start(shop, capabilities=capabilities, options={"budget": {"tokens": 7000}})

@@ -65,6 +65,8 @@ class Store:
     def save_all(self): ...
 -- src/api/old_name.py --
 NAME = "old"
+-- src/api/prices.py --
+PRICE = 12
 """
 
 
@@ -76,6 +78,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     git(root, "add", "-A")
     git(root, "commit", "-qm", "begin")
     git(root, "mv", "src/api/old_name.py", "src/api/new_name.py")
+    git(root, "mv", "src/api/prices.py", "src/api/money.py")
     git(root, "commit", "-qm", "rename")
     return root
 
@@ -124,7 +127,7 @@ def test_new_name_is_published_when_a_slow_git_has_answered(root: Path, tmp_path
     wait = f'while ! [ -e "{answer}" ]; do sleep 0.05; done'
     slow.write_text(f'#!/bin/sh\ncase "$*" in *" log "*) {wait} ;; esac\nexec {shutil.which("git")} "$@"\n')
     slow.chmod(0o755)
-    guide, prompt = root / "AGENTS.md", root / "question.prompt.md"
+    guide, prompt = root / "AGENTS.md", root / "question.promptls.md"
 
     def published(path: Path, text: str) -> object:
         uri = path.as_uri()
@@ -132,13 +135,12 @@ def test_new_name_is_published_when_a_slow_git_has_answered(root: Path, tmp_path
 
     with indexed_client(tmp_path / "cache", root, env={"PATH": f"{slow.parent}:{os.environ['PATH']}"}) as client:
         client.open(guide, GUIDE, language="markdown")
-        client.open(prompt, "Why @src/api/old_name.py", language="prompt")
-        client.wait_indexed()
-        client.wait_notification("textDocument/publishDiagnostics", published(guide, "old_name.py does not exist"))
+        client.open(prompt, "Why @src/api/prices.py", language="prompt")
+        for path, text in (guide, "old_name.py does not exist"), (prompt, '"src/api/prices.py" not found'):
+            client.wait_notification("textDocument/publishDiagnostics", published(path, text))
         answer.touch()
-        for path in (guide, prompt):
-            renamed = published(path, "was renamed to src/api/new_name.py")
-            client.wait_notification("textDocument/publishDiagnostics", renamed)
+        for path, text in (guide, "was renamed to src/api/new_name.py"), (prompt, "Did you mean @src/api/money.py"):
+            client.wait_notification("textDocument/publishDiagnostics", published(path, text))
 
 
 def test_editor_shows_links_hovers_diagnostics_fixes_and_cost(client: Client, root: Path) -> None:

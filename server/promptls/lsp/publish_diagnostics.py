@@ -67,7 +67,8 @@ async def _publish_diagnostics(server: PromptServer) -> None:
             continue
         published = server.published_diagnostics.get(document.uri)
         typed = analysis.typed_mention()
-        is_preliminary = is_preliminary or is_partial or typed is not None
+        is_latest = session.engine.services.git_history.are_latest(analysis.histories)
+        is_preliminary = is_preliminary or is_partial or typed is not None or not is_latest
         found = diagnostics(analysis, published.diagnostics if published is not None else (), typed, is_partial)
         current = PublishedDiagnostics(document.version, context, found)
         needs_refresh = needs_refresh or was_preliminary

@@ -17,6 +17,7 @@ from promptls.api.messages.locations import decode_client_context
 from promptls.api.messages.params import Json
 from promptls.engine import Engine
 from promptls.git.commit_history import History
+from promptls.index import Snapshot
 from promptls.lsp.documents import OpenDocuments, PromptDocument
 from promptls.mentions.context import ResolutionCache, ResolveContext
 from promptls.mentions.resolve import parse_message
@@ -38,6 +39,8 @@ RECONCILE_MAX_AGE_S = 15.0
 """Maximum age of the last check of the disk while a prompt is being written, in seconds; building checks again."""
 TYPING_PAUSE_S = 1.5
 """Pause after which a mention at the last edit counts as complete, in seconds; longer than between two keystrokes."""
+ANALYSIS_MAX_AGE_S = 5.0
+"""Seconds for which an analysis is reused: changes, memory and commits are read without a new snapshot of the index."""
 FALLBACK_TOKENS = 4000
 """Budget assumed when the settings name an unknown model or counter; building the prompt reports the error."""
 
@@ -54,6 +57,13 @@ class DocumentAnalysis(Struct, frozen=True):
     run: DryRun
     budget: int
     counter: Counter
+    made_at: float  # time.monotonic()
+
+    def is_current(self, snapshot: Snapshot, inputs: tuple[object, ...]) -> bool:
+        """Return whether a new analysis would be the same; `inputs` are document, client, options and histories."""
+        own = (self.document, self.context.client, self.run.options, self.histories)
+        is_recent = time.monotonic() - self.made_at < ANALYSIS_MAX_AGE_S
+        return self.context.snapshot is snapshot and own == inputs and is_recent
 
     def mention_at(self, position: protocol.Position) -> MentionOutcome | None:
         """Return the mention at a position, its end included."""
@@ -70,10 +80,8 @@ class DocumentAnalysis(Struct, frozen=True):
         return token.start if token is not None else None
 
     def may_be_found_later(self) -> bool:
-        """Return whether a mention is not found while the index is incomplete or the history is being read."""
-        if all(outcome.status != "unresolved" for outcome in self.run.mentions):
-            return False
-        return self.context.is_partial() or not self.context.services.git_history.are_latest(self.histories)
+        """Return whether a mention is not found while the index is incomplete."""
+        return any(outcome.status == "unresolved" for outcome in self.run.mentions) and self.context.is_partial()
 
     def range_of(self, outcome: MentionOutcome) -> Json:
         """Return the LSP range of a mention."""
@@ -148,17 +156,16 @@ class PromptDocumentSession:
             cached = self._analyses.get(uri)
         context = self.engine.resolve_context(client, snapshot, token, document.uri)
         histories = self.engine.services.git_history.histories([root.path for root in snapshot.roots], wait_s=0)
-        unchanged = cached is not None and cached.context.snapshot is snapshot and cached.histories == histories
-        is_current = unchanged and cached is not None and cached.document == document
-        if cached is not None and is_current and cached.context.client == context.client and cached.run.exact >= exact:
+        options = _options(self.engine.settings, self.engine.index.state().progress, self.budget(uri))
+        inputs = (document, context.client, options, histories)
+        if cached is not None and cached.run.exact >= exact and cached.is_current(snapshot, inputs):
             current = structs.replace(cached.context, token=token, is_partial=context.is_partial)
             return structs.replace(cached, context=current)
         context = structs.replace(context, cache=resolution_cache)
-        options = _options(self.engine.settings, self.engine.index.state().progress, self.budget(uri))
-        previous = cached.run if cached is not None and unchanged else None
+        previous = cached.run if cached is not None and cached.context.snapshot is snapshot else None
         run = dry_run(parse_message(document.text, context), context, options, previous, exact=exact)
-        lines = LineIndex(document.text, self.engine.encoding)
-        analysis = DocumentAnalysis(document, lines, context, histories, run, options.budget, options.counter)
+        lines, now = LineIndex(document.text, self.engine.encoding), time.monotonic()
+        analysis = DocumentAnalysis(document, lines, context, histories, run, options.budget, options.counter, now)
         with self._lock:
             self._analyses[uri] = analysis
         return analysis
