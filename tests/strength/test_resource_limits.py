@@ -76,11 +76,9 @@ def test_file_descriptors_run_out_while_running(sandbox: Sandbox, effort: float,
         degraded += status["state"] == "degraded"
         if status["state"] == "degraded":
             assert status["message"].endswith(".")
-            assert status["roots"][0]["files"] in (
-                known,
-                before["counts"][1],
-                sandbox.fresh_index_results()["counts"][1],
-            )
+            # Some of the deleted and new files may have been noticed; all others are still there.
+            counts = known, before["counts"][1], sandbox.fresh_index_results()["counts"][1]
+            assert min(counts) <= status["roots"][0]["files"] <= max(counts)
         limit_descriptors(client, 4096)
         wait_until_ready(client)
         client.search("anything")  # reads the disk
