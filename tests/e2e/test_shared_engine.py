@@ -146,6 +146,12 @@ def test_each_editor_sees_its_own_text_and_agents_the_newest(
         assert second.build("@#wrapped_by_first")["mentions"][0]["status"] == "unresolved"
         assert "printed_by_second" not in first.build("@shop/money.py")["prompt"].replace("@#printed_by_second", "")
 
+        os.kill(first.process.pid, signal.SIGSTOP)  # as if it were too busy to answer
+        assert "wrapped_by_first" in agent.tool("read_code", places=[CART])
+        os.kill(first.process.pid, signal.SIGCONT)
+        edit(first, shop / CART, 3, "def wrapped_by_first_again(cart):\n    return cart\n")
+        assert "wrapped_by_first_again" in agent.tool("read_code", places=[CART])
+
         second.open(shop / CART, (shop / CART).read_text())
         time.sleep(0.01)  # the clock of the edits
         edit(second, shop / CART, 2, "def newest_text(cart):\n    return cart\n")

@@ -15,8 +15,8 @@ from promptls.util.decode import decode_msgpack
 
 DOCUMENTS = "documents"
 """Kind of a session that returns unsaved documents."""
-PATIENCE_S = 0.2
-"""Seconds that a server waits for another one; an answer takes about a millisecond."""
+PATIENCE_S = 2.0
+"""Seconds that a server waits once for another one that is busy; an answer takes about a millisecond."""
 
 _UNCHANGED = b""
 _Documents = dict[str, UnsavedDocument]
@@ -30,6 +30,7 @@ class OtherEditors:
         self._lock = threading.Lock()
         self._sessions: dict[str, Attached] = {}  # by address
         self._documents: dict[str, _Documents] = {}
+        self._late: set[str] = set()  # addresses of servers that owe an answer
 
     def update(self, own: ServerRecord) -> None:
         """Give the unsaved documents of all other servers to the workspace of the engine.  Any thread."""
@@ -41,6 +42,7 @@ class OtherEditors:
             for gone in self._sessions.keys() - addresses:
                 self._sessions.pop(gone).close()
                 self._documents.pop(gone, None)
+                self._late.discard(gone)
             newest: _Documents = {}
             for documents in self._documents.values():
                 for path, unsaved in documents.items():
@@ -56,21 +58,33 @@ class OtherEditors:
             self._sessions.clear()
 
     def _ask(self, record: ServerRecord) -> bool:
-        """Ask a server for its unsaved documents; return whether it has answered."""
+        """Ask a server for its unsaved documents; return whether it is running.
+
+        A server that does not answer is not waited for again, and its last documents count until it does.
+        """
+        address = record.address
         try:
-            session = self._sessions.get(record.address) or attach_to(record, DOCUMENTS)
+            session = self._sessions.get(address) or attach_to(record, DOCUMENTS)
             if session is None:
                 return False
-            self._sessions[record.address] = session
-            session.send(b"?")
-            if not session.has_message(PATIENCE_S):
-                return False
-            message = session.receive()
-            if message != _UNCHANGED:
-                self._documents[record.address] = decode_msgpack(message, _Documents)
+            self._sessions[address] = session
+            if address in self._late and session.has_message(0):
+                self._receive(session)
+                self._late.discard(address)
+            if address not in self._late:
+                session.send(b"?")
+                if session.has_message(PATIENCE_S):
+                    self._receive(session)
+                else:
+                    self._late.add(address)
             return True
         except CONNECTION_ERRORS:
             return False
+
+    def _receive(self, session: Attached) -> None:
+        message = session.receive()
+        if message != _UNCHANGED:
+            self._documents[session.record.address] = decode_msgpack(message, _Documents)
 
 
 def serve_documents(engine: Engine, connection: Connection) -> None:
