@@ -53,9 +53,14 @@ def _enable_stack_dumps() -> None:
     """Print the stacks of all threads to stderr when the interpreter crashes, and on SIGUSR1, where signals exist."""
     with suppress(OSError, RuntimeError, ValueError):  # stderr is closed
         faulthandler.enable()
-    if hasattr(faulthandler, "register"):
-        with suppress(OSError, RuntimeError, ValueError):  # stderr is closed
-            faulthandler.register(signal.SIGUSR1)
+    if hasattr(signal, "SIGUSR1"):
+        signal.signal(signal.SIGUSR1, _print_stacks)
+
+
+def _print_stacks(*_: object) -> None:
+    """Print the stacks while no other thread runs; `faulthandler.register` reads those of running threads and can crash."""
+    with suppress(OSError, RuntimeError, ValueError):  # stderr is closed
+        faulthandler.dump_traceback()
 
 
 # ---------------------------------------------------------------- loopback
