@@ -72,7 +72,8 @@ def test_lens_shows_a_changed_budget_of_an_unchanged_document(start: Start, shop
     client = start(shop, capabilities=NO_CONFIGURATION)
     document = shop / "ask.promptls.md"
     client.open(document, "Why?", language="prompt")
-    for tokens in (3000, 4000):
+    client.wait_indexed()
+    for tokens in (3000, 4000, 5000):
         notify_change(client, {"promptls": {"budget": {"tokens": tokens}}})
         lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": document.as_uri()}})
         assert f"of {tokens:,} tokens" in lenses[0]["command"]["title"]

@@ -47,6 +47,10 @@ def descriptor_count(client: Client) -> int:
     return len(list(Path(f"/proc/{client.process.pid}/fd").iterdir()))
 
 
+def generated_names(sandbox: Sandbox) -> set[str]:
+    return {file.name for file in sandbox.root.glob("generated_*.py")}
+
+
 def limit_descriptors(client: Client, number: int) -> None:
     """Set the maximum number of file descriptors of a server."""
     resource.prlimit(client.process.pid, resource.RLIMIT_NOFILE, (number, 4096))
@@ -64,7 +68,7 @@ def test_file_descriptors_run_out_while_running(sandbox: Sandbox, effort: float,
     for spare in [0, 4, 8][: max(1, int(effort))]:
         limit_descriptors(client, used + spare)
         tries("limits")
-        before = sandbox.fresh_index_results()
+        before, names = sandbox.fresh_index_results(), generated_names(sandbox)
         client.files_changed(*sandbox.apply_state(sandbox.state + 1))
         client.wait_indexed(TIMEOUT_S)
         try:
@@ -79,6 +83,9 @@ def test_file_descriptors_run_out_while_running(sandbox: Sandbox, effort: float,
             # Some of the deleted and new files may have been noticed; all others are still there.
             counts = known, before["counts"][1], sandbox.fresh_index_results()["counts"][1]
             assert min(counts) <= status["roots"][0]["files"] <= max(counts)
+            message = " ".join(f"@{name}" for name in sorted(names & generated_names(sandbox)))
+            mentions = client.request("promptls/resolveMentions", {"message": message})["mentions"]
+            assert mentions and all("not found" not in mention.get("reason", "") for mention in mentions)
         limit_descriptors(client, 4096)
         wait_until_ready(client)
         client.search("anything")  # reads the disk

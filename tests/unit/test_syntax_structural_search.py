@@ -76,7 +76,7 @@ def test_pattern_matches_lines(language: str, text: str, pattern: str, lines: li
     ],
 )
 def test_whole_words_of_a_pattern_select_the_files(pattern: str, words: tuple[str, ...]) -> None:
-    """Part of a word is no term of the index."""
+    """The index has whole words; a fragment of one would select the wrong files."""
     assert parse_pattern(pattern).words == words
 
 

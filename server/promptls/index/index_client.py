@@ -23,7 +23,7 @@ from promptls.index.search.reader import IndexReader
 from promptls.index.snapshot import Snapshot, SourceReader, with_files
 from promptls.index.syntax.structural_search import parse_pattern
 from promptls.index.workers.query_jobs import PatternMatches, QueryEmbedder, structural_search
-from promptls.model import CancelToken, FileEntry
+from promptls.model import CancelToken
 
 if TYPE_CHECKING:
     import numpy as np
@@ -147,13 +147,11 @@ class IndexClient:
         if last is not None and is_current and last.texts == texts:
             return last.snapshot
         # Files that are unsaved in another editor have the text that this editor shows.
-        entries = [(path, self._outline(path, text)) for path, text in texts.items()]
+        outline = self._machine.documents.outline_now
+        entries = [(path, outline(path, text, None) if text is not None else None) for path, text in texts.items()]
         snapshot = with_files(snapshot, entries) if entries else snapshot
         self._last_snapshot = _ClientSnapshot(published, texts, snapshot)
         return snapshot
-
-    def _outline(self, path: str, text: str | None) -> FileEntry | None:
-        return self._machine.documents.outline_now(path, text, None) if text is not None else None
 
     def wait_for_changes(self, token: CancelToken | None = None, timeout_s: float = CHANGES_TIMEOUT_S) -> bool:
         """Wait until the files that are reported as changed are read; return False after `timeout_s` seconds."""
@@ -277,13 +275,13 @@ class IndexClient:
         self, pattern: str, paths: Sequence[str], token: CancelToken, seconds: float
     ) -> PatternMatches:
         """Search files of the latest snapshot for a structural pattern; only those with its words are parsed."""
-        snapshot, candidates = self._publisher.snapshot, paths
+        snapshot, reader, candidates = self._publisher.snapshot, self.reader(), paths
         for terms in filter(None, map(tokenize, parse_pattern(pattern).words)):
-            with_word = self.reader().paths_with(terms)
+            with_word = reader.paths_with(terms)
             candidates = [path for path in candidates if path in with_word or path in snapshot.documents]
-        # A pattern that fits no language is told from one that no file contains by searching one file at least.
-        found = structural_search(self._machine.pool, pattern, candidates or paths[:1], snapshot, token, seconds)
-        return replace(found, searched=found.searched + len(paths) - len(candidates or paths[:1]))
+        candidates = candidates or paths[:1]  # the languages of the result show whether the pattern is valid
+        found = structural_search(self._machine.pool, pattern, candidates, snapshot, token, seconds)
+        return replace(found, searched=found.searched + len(paths) - len(candidates))
 
     def foreground(self) -> AbstractContextManager[None]:
         """Return a context manager that defers indexing while a request computes; take the snapshot before."""

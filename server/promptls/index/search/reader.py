@@ -142,7 +142,7 @@ class IndexReader:
         return [(self.paths[file_id], int(self._chunk_indexes[row])), *((self.paths[f], at) for f, at in extra)]
 
     def paths_with(self, terms: Sequence[str]) -> set[str]:
-        """Return the files that have all terms in one chunk, as a file that contains a word has all terms of the word."""
+        """Return the files with a chunk that has all of the terms, such as those of one identifier."""
         rows = [set(self.postings(term).rows.tolist()) for term in terms]
         return {path for row in set.intersection(*rows) for path, _ in self.locations(row)} if rows else set()
 

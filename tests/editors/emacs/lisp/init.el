@@ -31,7 +31,7 @@
 (require 'promptls)
 (setq promptls-client (intern (getenv "CLIENT"))
       promptls-command (split-string (getenv "PROMPTLS_COMMAND")))
-;; Candidates may take longer on a busy machine than typing can wait.
+;; On a busy machine, candidates may take longer than the default timeout.
 (setq promptls-complete--timeout 30)
 (global-set-key (kbd "C-c p") #'promptls-menu)
 
