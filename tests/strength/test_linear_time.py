@@ -16,7 +16,8 @@ from promptls.mentions.syntax.grammar import parse
 from promptls.mentions.syntax.lexer import token_at_end
 from promptls.model import Span
 from promptls.prompt.rendering.citations import CitableItem, verify
-from promptls.prompt.sanitize import find_injections, redact
+from promptls.prompt.sanitize import find_injections
+from promptls.redaction.secrets import redact
 from promptls.retrieval.query import translate
 
 BEGIN, END = "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"

@@ -15,7 +15,7 @@ import pytest
 import planted_secrets
 from conftest import git, make_shop
 from lsp import Client, Json
-from promptls.prompt.sanitize import redact
+from promptls.redaction.secrets import redact
 from tally import Tries
 from traversalkit import response_text
 
@@ -287,6 +287,17 @@ def test_secrets_are_redacted_in_prompt_documents(
     tries("answers", len(answers))
     assert leaks(workspace, "\n".join(answers)) == {}
     client.close(document)
+
+
+def test_index_on_disk_has_no_secrets(secret_workspace: tuple[Client, SecretWorkspace, Json], tries: Tries) -> None:
+    """Terms are in lower case.  A word in capitals without a digit, such as ASIAQSTQ…, cannot be distinguished from a name."""
+    _, workspace, _ = secret_workspace
+    stored = b"".join(f.read_bytes() for f in sorted((workspace.root.parent / "cache").rglob("*")) if f.is_file())
+    text = stored.decode("latin-1").lower()
+    assert "discount" in text and "shop/cart.py" in text
+    secrets = {s: place for s, place in workspace.secrets.items() if not (s.isalpha() and s.isupper())}
+    assert {s: place for s, place in secrets.items() if any(part.lower() in text for part in _parts(s))} == {}
+    tries("secrets", len(secrets))
 
 
 def test_standard_library_has_no_secrets(tries: Tries) -> None:

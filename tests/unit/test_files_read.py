@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from promptls.index.files import read
-from promptls.index.files.policy import secret_reason
 from promptls.index.files.read import (
     LEASED,
     FileContent,
@@ -23,6 +22,7 @@ from promptls.index.files.read import (
     read_any_text,
     read_text,
 )
+from promptls.redaction.secret_files import secret_reason
 
 LIMITS = FileLimits(max_file_size=100_000, max_line=2_000)
 LONG = b"x = 1\n" * 10

@@ -11,20 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.api.messages.results import redact_result
-from promptls.index.files.policy import secret_kind
 from promptls.model import FileEntry, FileText
 from promptls.prompt.rendering.sanitized_lines import SanitizedLines
-from promptls.prompt.sanitize import (
-    CleanText,
-    Finding,
-    clean,
-    escape_invisible,
-    find_injections,
-    header_text,
-    is_secret_file,
-    message_warnings,
-    redact,
-)
+from promptls.prompt.sanitize import CleanText, clean, escape_invisible, find_injections, header_text, message_warnings
+from promptls.redaction.place import is_secret_file
+from promptls.redaction.secret_files import secret_kind
+from promptls.redaction.secrets import Finding, redact
 
 # ---------------------------------------------------------------- invisible characters
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index.files.policy import secret_kind
-from promptls.prompt.sanitize import redact
-from promptls.prompt.sanitize.rules import tokens
+from promptls.redaction.rules import tokens
+from promptls.redaction.secret_files import secret_kind
+from promptls.redaction.secrets import redact
 
 CHARACTERS = {
     "a": string.ascii_letters + string.digits,

@@ -33,7 +33,8 @@ from promptls.languages import analyses_calls
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.model import CancelToken, FileText, Span
 from promptls.prompt.rendering.sanitized_lines import SanitizedLines
-from promptls.prompt.sanitize import one_line, redact
+from promptls.prompt.sanitize import one_line
+from promptls.redaction.secrets import redact
 from promptls.util.text.display import plural, truncate_words
 from promptls.util.text.positions import LineIndex
 

@@ -30,7 +30,8 @@ from promptls.api.tool_params import (
 from promptls.engine import Engine
 from promptls.index import Snapshot
 from promptls.model import CancelToken
-from promptls.prompt.sanitize import one_line, redact
+from promptls.prompt.sanitize import one_line
+from promptls.redaction.secrets import redact
 from promptls.retrieval.query import parse_query
 
 MAX_OMITTED = 10

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         render_cells,
         to_cell,
     )
-    from promptls.index.files.policy import FilePolicy, secret_kind, secret_reason
+    from promptls.index.files.policy import FilePolicy
     from promptls.index.files.read import (
         FileContent,
         FileLimits,
@@ -72,15 +72,7 @@ if TYPE_CHECKING:
     from promptls.index.search.interning import RunInterner, TermExtractor
     from promptls.index.search.reader import FileStats, IndexReader, Postings
     from promptls.index.search.row_batch import StoreIdentity
-    from promptls.index.snapshot import (
-        VIRTUAL_SCHEME,
-        OpenDocument,
-        OutlineRef,
-        Snapshot,
-        SourceReader,
-        is_virtual,
-        split_lines,
-    )
+    from promptls.index.snapshot import OpenDocument, OutlineRef, Snapshot, SourceReader, is_virtual, split_lines
     from promptls.index.syntax.doc_types import RETURN_VALUE, UNCERTAIN
     from promptls.index.syntax.parse import parse_source
     from promptls.index.syntax.references import NUMBER_LITERAL, STRING_LITERAL, UNKNOWN_RECEIVER
@@ -100,7 +92,7 @@ _EXPORTS = {
     "files.gitignore": "IgnoreRules match_globs parse_rules",
     "files.notebooks": "Cell OpenCell decode_notebook from_cell is_notebook json_cells kernel_language kernel_names max_raw_size "
     "notebook_text render_cells to_cell",
-    "files.policy": "FilePolicy secret_kind secret_reason",
+    "files.policy": "FilePolicy",
     "files.read": "FileContent FileLimits UnreadableFile decode_text file_stat folder_exists is_out_of_resources read_any_text "
     "read_small_file read_text size_problem",
     "files.uris": "document_label document_path from_uri is_file_path is_inside located_path to_uri workspace_path",
@@ -114,7 +106,7 @@ _EXPORTS = {
     "search.interning": "RunInterner TermExtractor",
     "search.reader": "FileStats IndexReader Postings",
     "search.row_batch": "StoreIdentity",
-    "snapshot": "VIRTUAL_SCHEME OpenDocument OutlineRef Snapshot SourceReader is_virtual split_lines",
+    "snapshot": "OpenDocument OutlineRef Snapshot SourceReader is_virtual split_lines",
     "syntax.doc_types": "RETURN_VALUE UNCERTAIN",
     "syntax.parse": "parse_source",
     "syntax.references": "NUMBER_LITERAL STRING_LITERAL UNKNOWN_RECEIVER",

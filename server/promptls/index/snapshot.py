@@ -22,6 +22,7 @@ from promptls.index.files.notebooks import OpenCell
 from promptls.index.files.read import FileContent, FileLimits, UnreadableFile, read_any_text, read_text
 from promptls.index.files.uris import document_label, is_file_path
 from promptls.model import (
+    VIRTUAL_SCHEME,
     FileEntry,
     FileText,
     Outline,
@@ -37,9 +38,6 @@ from promptls.util.mappings import OverlayMap, PersistentMap
 
 MAX_MENTIONED_BYTES = 5_000_000
 """Size of a file up to which a mention can read it, in bytes: reading and outlining it take about a second."""
-
-VIRTUAL_SCHEME = "promptls:"
-"""Prefix of the path of a virtual document: a diff or terminal output.  See `SourceReader.add_virtual_document`."""
 
 V = TypeVar("V")
 

@@ -31,7 +31,6 @@ from promptls.index import (
     is_file_path,
     is_inside,
     located_path,
-    secret_reason,
     workspace_path,
 )
 from promptls.knowledge.project.file_kind import is_prose_path, is_test_path
@@ -40,6 +39,7 @@ from promptls.mentions.completion.index import fold_case
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.syntax.grammar import CORE_KEYWORDS, Keywords, format_mention
 from promptls.model import Root, Span, Symbol
+from promptls.redaction.secret_files import secret_reason
 
 PathsByName = Callable[[str], list[str]]
 """Maps the last segment of a path to the paths that may end in it."""

@@ -8,7 +8,7 @@ always absolute, with forward slashes.
 # ruff: noqa: F401
 from __future__ import annotations
 
-from promptls.model.files import FileEntry, FileText, Root
+from promptls.model.files import VIRTUAL_SCHEME, FileEntry, FileText, Root
 from promptls.model.items import (
     EXPLICIT_ORIGINS,
     FormName,

@@ -10,6 +10,9 @@ from msgspec import Struct
 from promptls.model.outlines import OutlineView, outline_view
 from promptls.util.text.positions import Span
 
+VIRTUAL_SCHEME = "promptls:"
+"""Prefix of the path of a virtual document: a diff or terminal output."""
+
 
 class Root(Struct, frozen=True):
     """A workspace folder."""

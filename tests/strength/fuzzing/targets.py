@@ -25,8 +25,9 @@ from promptls.prompt.recipes import Recipe, context_values, parse_recipe, render
 from promptls.prompt.rendering import fences
 from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.rendering.renderer import Renderer, render_element
-from promptls.prompt.sanitize import clean, header_text, redact
+from promptls.prompt.sanitize import clean, header_text
 from promptls.prompt.tokens import counter
+from promptls.redaction.secrets import redact
 from promptls.settings import Settings
 from promptls.settings import parse as parse_settings
 

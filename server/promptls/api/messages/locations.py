@@ -11,7 +11,6 @@ from urllib.parse import quote, unquote
 
 from promptls.api.messages.params import Context, Json
 from promptls.index import (
-    VIRTUAL_SCHEME,
     OpenCell,
     OpenDocument,
     Snapshot,
@@ -28,7 +27,7 @@ from promptls.index import (
     to_uri,
 )
 from promptls.mentions.context import ClientContext, EditorDiagnostic
-from promptls.model import Span
+from promptls.model import VIRTUAL_SCHEME, Span
 from promptls.util.mappings import PersistentMap
 
 Documents = PersistentMap[str, OpenDocument]

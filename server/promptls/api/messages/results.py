@@ -14,7 +14,7 @@ from promptls.index import IndexState, IndexStatus, Snapshot
 from promptls.model import Item, MentionOutcome, Origin, Span
 from promptls.prompt.budget import CounterStatus
 from promptls.prompt.intent import Intent
-from promptls.prompt.sanitize import redact
+from promptls.redaction.secrets import redact
 from promptls.util.cancellation import check_each
 from promptls.util.text.display import percentage
 

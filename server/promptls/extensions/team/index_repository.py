@@ -45,14 +45,14 @@ from promptls.index import (
     load_embedder,
     parse_source,
     read_text,
-    secret_reason,
     split_lines,
     store_identity,
     walk_files,
 )
 from promptls.languages import language_of
 from promptls.model import Outline, encode_outline
-from promptls.prompt.sanitize import redact
+from promptls.redaction.secret_files import secret_reason
+from promptls.redaction.secrets import redact
 from promptls.util.hashing import content_hash
 
 BATCH_CHUNKS = 4_000

@@ -20,7 +20,8 @@ from msgspec import Struct
 
 from promptls.index.files.contained import LinkInPath, ensure_contained
 from promptls.index.files.notebooks import max_raw_size, notebook_text
-from promptls.index.files.policy import FilePolicy, secret_reason
+from promptls.index.files.policy import FilePolicy
+from promptls.redaction.secret_files import secret_reason
 from promptls.util.text.display import is_minified, may_have_line_over
 
 BINARY_PROBE_BYTES = 8192  # bytes checked for NULs (as in git) and control characters

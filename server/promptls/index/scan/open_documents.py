@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from promptls.index.files.policy import secret_reason
 from promptls.index.files.read import FileContent, FileLimits, file_stat, read_text
 from promptls.index.files.uris import is_file_path, located_path
 from promptls.index.files.walk import ignored_paths
@@ -27,6 +26,7 @@ from promptls.index.workers.worker_messages import FileScan, ForgetDocument, Sca
 from promptls.index.workspace import ChangeSet, Workspace
 from promptls.languages import language_by_alias, language_of
 from promptls.model import FileEntry, encode_outline
+from promptls.redaction.secret_files import secret_reason
 from promptls.util.hashing import content_hash
 
 log = logging.getLogger(__name__)
@@ -185,7 +185,8 @@ class DocumentIndexer:
         lookup = jobs.RowLookup(self._publisher.is_finished)  # without the store, so that opening it is not awaited
 
         def job(channel: WorkerChannel) -> tuple[FileScan, EmbeddingResult]:
-            request = ScanText(path, text, language=self._reported_language(path, text))
+            roots = () if (state := self._root_state_of(path)) is None else (state.root.path,)
+            request = ScanText(path, text, language=self._reported_language(path, text), roots=roots)
             scan = jobs.scan_document(channel, request, OUTLINE_TIMEOUT_S)
             if not with_rows:
                 if path not in self._workspace.all_documents:

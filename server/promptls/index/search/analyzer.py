@@ -16,7 +16,7 @@ from itertools import chain, pairwise
 
 from py_rust_stemmers import SnowballStemmer
 
-ANALYZER_VERSION = 2
+ANALYZER_VERSION = 3
 """Version of the rules below, a part of the store identity: a change rebuilds the store."""
 
 STOP_WORDS = frozenset(
@@ -48,6 +48,9 @@ _STEMMER = SnowballStemmer("english")
 _RUN_SEPARATORS = bytes(i if i > 127 or chr(i).isalnum() or chr(i) == "_" else 32 for i in range(256))
 _MAX_CACHED_RUNS, _MAX_CACHED_STEMS = 1 << 17, 1 << 16
 _MAX_WORD_LENGTH = 64  # longer words are data (base64, hashes), not names
+_MAYBE_DATA = re.compile(r"(?=[A-Za-z_]*[0-9])\w{16}|(?=[a-z_]*[A-Z])(?=[A-Z_]*[a-z])[A-Za-z_]{24}", re.ASCII)
+"""A long word with a digit, or a longer one with letters of both cases."""
+_HASH = re.compile(r"[0-9a-fA-F]{24}$")
 _ASCII_WORD = re.compile(rf"[A-Za-z_]\w{{0,{_MAX_WORD_LENGTH - 1}}}|\d{{1,{_MAX_WORD_LENGTH}}}", re.ASCII)
 
 
@@ -106,11 +109,22 @@ def compound_term(word: str) -> str:
     return word.lower().strip("_")
 
 
+def is_data(word: str) -> bool:
+    """Return whether a word is data instead of a name: a key, a token or a hash.  The index on disk has no such terms."""
+    if len(word) > _MAX_WORD_LENGTH:
+        return True
+    if not _MAYBE_DATA.match(word):
+        return False
+    from promptls.redaction.values import is_long_random  # not at the start of the server
+
+    return _HASH.search(word) is not None or is_long_random(word)
+
+
 def tokenize_word(word: str) -> list[str]:
     """Return the terms of one word or identifier, in order; none for stop words and data."""
     if not word.isascii() and _UNSPACED_RUN.search(word):
         return list(chain.from_iterable(map(_terms_of_script, filter(None, _UNSPACED_RUN.split(word)))))
-    if len(word) > _MAX_WORD_LENGTH:
+    if is_data(word):
         return []
     parts, stems = split_identifier(word), _STEMS
     terms = [term for part in parts if (term := stems[part])]

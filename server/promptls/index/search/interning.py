@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from promptls.index.search.analyzer import (
     compound_term,
     is_ascii_word,
+    is_data,
     split_identifiers,
     split_runs,
     stem_part,
@@ -134,7 +135,7 @@ class TermExtractor:
         return self._map_runs
 
     def _map_runs(self, runs: Sequence[str]) -> tuple[list[Sequence[int]], list[int]]:
-        parts = split_identifiers([run if is_ascii_word(run) else "" for run in runs])
+        parts = split_identifiers([run if is_ascii_word(run) and not is_data(run) else "" for run in runs])
         ids: list[Sequence[int]] = list(map(self._part_ids.__getitem__, parts))
         ends = [at for at, part in enumerate(parts) if not part]
         start = 0

@@ -24,7 +24,7 @@ from promptls.util.decode import decode_msgpack
 
 log = logging.getLogger(__name__)
 
-OUTLINE_VERSION = 18
+OUTLINE_VERSION = 19
 """Version of the content of outlines. Records of another version are dropped, and their files are parsed again."""
 
 _SCHEMA = (

@@ -53,6 +53,7 @@ class ScanText(Struct, frozen=True, tag=True, array_like=True):
     text: str
     plain: bool = False
     language: str = ""  # of a document that is not a file; otherwise its path and text decide
+    roots: tuple[str, ...] = ()
 
 
 class ForgetDocument(Struct, frozen=True, tag=True, array_like=True):

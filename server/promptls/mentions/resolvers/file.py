@@ -15,7 +15,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from promptls.index import file_stat, folder_exists, from_uri, secret_reason
+from promptls.index import file_stat, folder_exists, from_uri
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.outcomes import (
     ambiguous_paths,
@@ -42,6 +42,7 @@ from promptls.mentions.path_lookup import (
 from promptls.mentions.resolvers import file_sets
 from promptls.mentions.syntax.grammar import LAST_LINE, is_package_like, is_path_like
 from promptls.model import Item, Mention, MentionOutcome, Origin, Span
+from promptls.redaction.secret_files import secret_reason
 
 _WEB_SCHEMES = ("http", "https", "ftp")
 _WEB_ADDRESSES = tuple(f"{scheme}://" for scheme in _WEB_SCHEMES)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from promptls.index import VIRTUAL_SCHEME, Snapshot, match_globs, secret_reason
+from promptls.index import Snapshot, match_globs
 from promptls.knowledge import memory_requests, rule_files
 from promptls.knowledge.project.file_kind import layer_of
 from promptls.knowledge.rule_filters import MAX_GLOBS, expand_braces
@@ -17,7 +17,8 @@ from promptls.mentions.context import ResolveContext
 from promptls.mentions.outcomes import included, refused, unresolved, virtual_item
 from promptls.mentions.path_lookup import access_denied_reason, files_below, find_roots, resolve_folders, split_root
 from promptls.mentions.syntax.grammar import LAST_LINE, full_argument
-from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Root, Span
+from promptls.model import VIRTUAL_SCHEME, FileText, Item, Mention, MentionOutcome, Origin, Root, Span
+from promptls.redaction.secret_files import secret_reason
 from promptls.util.text.display import plural
 from promptls.util.text.unicode_forms import spellings_of
 

@@ -26,13 +26,13 @@ from promptls.index import (
     is_inside,
     is_notebook,
     read_any_text,
-    secret_reason,
     split_lines,
 )
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.outcomes import included, unresolved, virtual_item
 from promptls.mentions.path_lookup import access_denied_reason, find_roots
 from promptls.model import AnyOutline, CancelToken, FileText, Item, Mention, MentionOutcome, Origin, Problem, Root, Span
+from promptls.redaction.secret_files import secret_reason
 from promptls.util.git_process import find_git_folder
 from promptls.util.text.display import plural
 from promptls.util.text.line_diff import DiffBlock, patience_diff

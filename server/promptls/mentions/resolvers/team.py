@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
-from promptls.index import VIRTUAL_SCHEME, split_lines
+from promptls.index import split_lines
 from promptls.languages import language_of
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.outcomes import ambiguous, included, unresolved
 from promptls.mentions.syntax.grammar import format_argument_mention, full_argument
 from promptls.model import (
+    VIRTUAL_SCHEME,
     FileEntry,
     FileText,
     Item,

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from promptls.index import secret_reason, split_lines
+from promptls.index import split_lines
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.outcomes import included, item_around, item_for_lines, refused, unresolved
 from promptls.mentions.path_lookup import files_in_scope, sort_by_proximity
 from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Problem, Span
+from promptls.redaction.secret_files import secret_reason
 from promptls.retrieval.query import parse_query
 from promptls.retrieval.retrieve import retrieve
 from promptls.util.text.display import plural

@@ -20,8 +20,9 @@ from promptls.prompt.layouts import Message, variant_text
 from promptls.prompt.rendering.fences import BOUNDARY_LENGTH, SPECIMEN, fence
 from promptls.prompt.rendering.renderer import SEPARATOR
 from promptls.prompt.rendering.spans import largest_fitting
-from promptls.prompt.sanitize import escape_invisible, redact
+from promptls.prompt.sanitize import escape_invisible
 from promptls.prompt.tokens import Counter, fair_limit
+from promptls.redaction.secrets import redact
 
 MIN_TURN_TOKENS = 60
 """Minimum tokens of a truncated turn; less is not worth showing."""

@@ -29,7 +29,8 @@ from promptls.prompt.recipes.parser import (
     argument_text,
     parse_recipe,
 )
-from promptls.prompt.sanitize import clean, header_text, redact
+from promptls.prompt.sanitize import clean, header_text
+from promptls.redaction.secrets import redact
 
 __all__ = [
     "CONTEXT_VALUES",

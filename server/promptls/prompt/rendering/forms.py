@@ -34,7 +34,9 @@ from promptls.prompt.rendering.spans import (
     merge_spans,
     subtract_spans,
 )
-from promptls.prompt.sanitize import Finding, clean, header_text, origin_of, redact
+from promptls.prompt.sanitize import clean, header_text
+from promptls.redaction.place import origin_of
+from promptls.redaction.secrets import Finding, redact
 from promptls.util.text.display import plural
 
 MAX_DOC_LINES, SHORT_DOC_LINES = 12, 6

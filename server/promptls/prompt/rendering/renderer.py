@@ -12,8 +12,10 @@ from msgspec.structs import replace
 from promptls.model import FileText, FormName, Item, Origin, RenderedItem, Span, Symbol
 from promptls.prompt.rendering.fences import SPECIMEN, fence
 from promptls.prompt.rendering.sanitized_lines import SanitizedLines
-from promptls.prompt.sanitize import clean, header_text, origin_of, redact
+from promptls.prompt.sanitize import clean, header_text
 from promptls.prompt.tokens import Counter, count_all
+from promptls.redaction.place import origin_of
+from promptls.redaction.secrets import redact
 
 SEPARATOR = "\n\n"
 """Text between two elements; its tokens are counted with the element before it."""

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
 from promptls.model import FileText, Span
-from promptls.prompt.sanitize import Finding, clean, find_injections, is_diff, is_secret_file, origin_of
+from promptls.prompt.sanitize import clean, find_injections
+from promptls.redaction.place import is_secret_file, origin_of
+from promptls.redaction.secrets import Finding, is_diff
 from promptls.util.text.display import shorten_line
 
 BATCH_LINES = 64

@@ -1,4 +1,4 @@
-"""Sanitizing of text for a prompt: invisible characters, secrets, header text and prompt injections.
+"""Sanitizing of text for a prompt: invisible characters, header text and prompt injections; `clean` redacts secrets too.
 
 Invisible characters are escaped, secrets are replaced by a named marker, and injections are only reported.  All other
 text stays unchanged, and the number of lines never changes.  Pure functions over text.
@@ -13,22 +13,16 @@ from promptls.prompt.sanitize.injections import (
     message_warnings,
 )
 from promptls.prompt.sanitize.invisible import escape_invisible, header_text, invisible_characters, one_line
-from promptls.prompt.sanitize.place import is_secret_file, origin_of
-from promptls.prompt.sanitize.secrets import Finding, is_diff, redact
+from promptls.redaction.secrets import Finding, redact
 
 __all__ = [
     "CleanText",
-    "Finding",
     "clean",
     "escape_invisible",
     "find_injections",
     "header_text",
-    "is_diff",
-    "is_secret_file",
     "message_warnings",
     "one_line",
-    "origin_of",
-    "redact",
 ]
 
 

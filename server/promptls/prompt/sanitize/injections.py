@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 
 from promptls.prompt.sanitize.invisible import escape_invisible, strip_invisible
-from promptls.prompt.sanitize.secrets import Finding
+from promptls.redaction.secrets import Finding
 
 _GAP = r"[\s#*/>\"']+"  # the words of a sentence may be on two lines of a comment
 _PREVIOUS = (

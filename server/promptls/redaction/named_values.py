@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from promptls.prompt.sanitize.place import Place
-from promptls.prompt.sanitize.rules import Secret, Source, compile_linear, matching_fields
-from promptls.prompt.sanitize.secret_names import NameKind, name_kind
-from promptls.prompt.sanitize.values import (
+from promptls.redaction.place import Place
+from promptls.redaction.rules import Secret, Source, compile_linear, matching_fields
+from promptls.redaction.secret_names import NameKind, name_kind
+from promptls.redaction.values import (
     is_basic_login,
     is_chosen_key,
     is_clear_password,

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from itertools import count, pairwise
 
-from promptls.prompt.sanitize.rules import Secret
-from promptls.prompt.sanitize.values import (
+from promptls.redaction.rules import Secret
+from promptls.redaction.values import (
     is_chosen_key,
     is_known_password,
     is_long_random,

@@ -6,7 +6,7 @@ import re
 from enum import Enum
 from functools import cache, lru_cache
 
-from promptls.prompt.sanitize.rules import with_parts, word_set
+from promptls.redaction.rules import with_parts, word_set
 
 
 class NameKind(Enum):

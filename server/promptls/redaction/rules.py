@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
-from promptls.prompt.sanitize.place import Place
+from promptls.redaction.place import Place
 from promptls.util.decode import convert
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from bisect import bisect_right
 
 from msgspec import Struct
 
-from promptls.prompt.sanitize.credentials import find_credentials, find_logins
-from promptls.prompt.sanitize.formats import find_file_values, find_manifest_values, find_private_keys
-from promptls.prompt.sanitize.named_values import find_column_values, find_named_values, find_sibling_values
-from promptls.prompt.sanitize.place import Place, is_secret_file, place_of
-from promptls.prompt.sanitize.rules import Secret, source_of
+from promptls.redaction.credentials import find_credentials, find_logins
+from promptls.redaction.formats import find_file_values, find_manifest_values, find_private_keys
+from promptls.redaction.named_values import find_column_values, find_named_values, find_sibling_values
+from promptls.redaction.place import Place, is_secret_file, place_of
+from promptls.redaction.rules import Secret, source_of
 
 MIN_TOKEN_CHARACTERS = 20
 """Length of the shortest token in characters; few names of symbols are longer."""

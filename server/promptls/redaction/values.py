@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from functools import cache
 
-from promptls.prompt.sanitize.rules import word_set, word_table
+from promptls.redaction.rules import word_set, word_table
 
 _MIN_SURPRISE = 4.15
 """Bits per character: 99 % of random letters and digits have more, 98 % of names with 16 characters have less."""

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from promptls.index import VIRTUAL_SCHEME, secret_kind
-from promptls.model import FileEntry
+from promptls.model import VIRTUAL_SCHEME, FileEntry
+from promptls.redaction.secret_files import secret_kind
 
 _SETTINGS_FILE = re.compile(
     r"(?:\.(?:ya?ml|toml|ini|cfg|cnf|conf|config|properties|props|xml|json|jsonc|ipynb|har|jmx|wsdl|csproj|targets|tf|tfvars|hcl|plist|service|list"

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from promptls.prompt.sanitize.rules import (
+from promptls.redaction.rules import (
     CallRule,
     Secret,
     Source,
@@ -22,8 +22,8 @@ from promptls.prompt.sanitize.rules import (
     matching_rules,
     word_set,
 )
-from promptls.prompt.sanitize.secret_names import words_of
-from promptls.prompt.sanitize.values import (
+from promptls.redaction.secret_names import words_of
+from promptls.redaction.values import (
     is_basic_login,
     is_clear_password,
     is_known_password,

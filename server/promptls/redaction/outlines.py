@@ -1,0 +1,63 @@
+"""Redaction of outlines, before they are stored: the cache on disk has the texts of definitions, but not the files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+import msgspec
+
+from promptls.languages.kinds import TITLED_KINDS
+from promptls.model import Outline, Symbol
+from promptls.redaction.secrets import redact
+
+_CANDIDATE = re.compile(r"""[0-9"'`]|[A-Za-z]{30}""")
+"""A secret has a digit, is in quotes or is long; two thirds of the texts of outlines have none of these."""
+_TEXT_FIELDS = ("signature", "doc")
+
+
+def redact_outline(outline: Outline, path: str) -> Outline:
+    """Redact the signatures, the documentation and the titles in an outline.
+
+    Names of code stay: they are those that people search for.
+
+    Args:
+        outline: Outline of a file.
+        path: Path of the file below its root, see `place.origin_of`.
+    """
+    texts = {text: None for text in _texts(outline) if _CANDIDATE.search(text)}
+    changed = _redact_lines("\n".join(texts), path) if texts else {}
+    if not changed:
+        return outline
+    symbols: list[Symbol] = []
+    for symbol in outline.symbols:
+        fields = {name: changed[text] for name in _TEXT_FIELDS if (text := getattr(symbol, name)) in changed}
+        name, qualified = symbol.name, symbol.qualified
+        if symbol.parent >= 0 and qualified.startswith(before := outline.symbols[symbol.parent].qualified):
+            qualified = symbols[symbol.parent].qualified + qualified[len(before) :]
+        if symbol.kind in TITLED_KINDS and name in changed:
+            fields["name"] = changed[name]
+            qualified = qualified.removesuffix(name) + changed[name]
+        if qualified != symbol.qualified:
+            fields["qualified"] = qualified
+        symbols.append(msgspec.structs.replace(symbol, **fields) if fields else symbol)
+    return msgspec.structs.replace(outline, symbols=tuple(symbols), doc=changed.get(outline.doc, outline.doc))
+
+
+def _texts(outline: Outline) -> Iterable[str]:
+    """Yield the texts of an outline that are as written in the file; each is on one line."""
+    yield outline.doc
+    for symbol in outline.symbols:
+        for name in _TEXT_FIELDS:
+            yield getattr(symbol, name)
+        if symbol.kind in TITLED_KINDS:
+            yield symbol.name
+
+
+@lru_cache(maxsize=4)  # most edits of a document leave these texts as they are
+def _redact_lines(text: str, path: str) -> dict[str, str]:
+    """Return the redacted form of each line that has a secret.  The lines are searched together: one pass is faster."""
+    redacted, _ = redact(text, path)
+    lines = zip(text.split("\n"), redacted.split("\n"), strict=True)
+    return {before: after for before, after in lines if before != after}

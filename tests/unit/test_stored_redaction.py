@@ -1,0 +1,74 @@
+"""Outlines are redacted before they are stored; words that are data are not terms of the index."""
+
+import pytest
+
+from promptls.index import parse_source
+from promptls.index.search.analyzer import tokenize
+from promptls.index.search.interning import RunInterner, TermExtractor
+from promptls.model import Outline
+from promptls.redaction.outlines import redact_outline
+
+KEY = "sk_live_" + "51HqT4aKz9vBx7RmWq2LcYpE"
+PASSWORD = "Vb7#qmT2!xRe"
+
+TEXTS = {
+    "a signature": ("a.py", "python", f'def pay(amount, key="{KEY}"):\n    return amount\n'),
+    "the value of a constant": ("a.py", "python", f'DB_PASSWORD = "{PASSWORD}"\n'),
+    "documentation": ("a.py", "python", f'def pay():\n    """Pay with {KEY}."""\n'),
+    "documentation of the file": ("a.py", "python", f'"""Log in with {KEY}."""\nx = 1\n'),
+    "a heading": ("a.md", "markdown", f"# Shop\n\n## Pay with {KEY}\n\nText.\n\n### Refunds\n\nText.\n"),
+    "a key": ("a.yaml", "yaml", f"{KEY}:\n  name: ann\n  mail: ann@shop.com\n"),
+}
+
+
+def outline_of(path: str, language: str, text: str) -> Outline:
+    outline = parse_source(text, language, path=path).outline
+    assert outline is not None
+    return outline
+
+
+def strings_of(outline: Outline) -> str:
+    return repr((outline.doc, outline.symbols, outline.identifiers, outline.ref_names))
+
+
+@pytest.mark.parametrize("case", TEXTS)
+def test_secret_in_an_outline_is_redacted(case: str) -> None:
+    path, language, text = TEXTS[case]
+    before = outline_of(path, language, text)
+    assert any(secret in strings_of(before) for secret in (KEY, PASSWORD)), "the outline has no secret to redact"
+    after = redact_outline(before, path)
+    assert not any(secret in strings_of(after) for secret in (KEY, PASSWORD))
+    assert "redacted" in strings_of(after)
+    assert [symbol.span for symbol in after.symbols] == [symbol.span for symbol in before.symbols]
+
+
+def test_qualified_names_below_a_redacted_heading_stay_consistent() -> None:
+    outline = redact_outline(outline_of(*TEXTS["a heading"]), "a.md")
+    shop, pay, refunds = outline.symbols
+    assert pay.qualified == f"{shop.qualified}.{pay.name}"
+    assert refunds.qualified == f"{pay.qualified}.Refunds"
+
+
+def test_outline_without_secrets_is_the_same_object() -> None:
+    text = 'VERSION = "1.25.3"\n\n\ndef ping(host="localhost", port=5432):\n    """Send one "ping" to `host`."""\n'
+    outline = outline_of("a.py", "python", text)
+    assert redact_outline(outline, "a.py") is outline
+
+
+WORDS = {
+    "a random word": (KEY, False),
+    "a hash": ("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b", False),
+    "a name that ends with a hash": ("key_9f86d081884c7d659a2feaa0", False),
+    "a name with a number": ("OAuth2AuthorizationCodeRequestUrlDataType", True),
+    "a name with a date": ("migrate_users_20240131", True),
+    "a short random word": ("Xa7Qz2", True),
+}
+
+
+@pytest.mark.parametrize("case", WORDS)
+def test_terms_are_names_and_not_data(case: str) -> None:
+    word, is_name = WORDS[case]
+    text = f"pay({word})"
+    assert (word.lower() in tokenize(text)) is is_name
+    rows = TermExtractor().extract((b"k",), RunInterner().intern((text,)))
+    assert sorted(rows.terms) == sorted(set(tokenize(text)))
