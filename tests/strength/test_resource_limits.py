@@ -62,6 +62,7 @@ def limit_descriptors(client: Client, number: int) -> None:
 def test_file_descriptors_run_out_while_running(sandbox: Sandbox, effort: float, tries: Tries) -> None:
     """Files that cannot be read are not treated as deleted."""
     client = sandbox.running_client()
+    client.request("promptls/resolveMentions", {"message": "@shop/cart.py"})  # loads the modules that it needs
     used = descriptor_count(client)
     known = sandbox.fresh_index_results()["counts"][1]
     degraded = 0
