@@ -9,12 +9,18 @@ from functools import lru_cache
 import msgspec
 
 from promptls.languages.kinds import TITLED_KINDS
-from promptls.model import Outline, Symbol
+from promptls.model import Outline, Symbol, encode_outline
+from promptls.redaction.secret_files import path_below_roots
 from promptls.redaction.secrets import redact
 
 _CANDIDATE = re.compile(r"""[0-9"'`]|[A-Za-z]{30}""")
 """A secret has a digit, is in quotes or is long; two thirds of the texts of outlines have none of these."""
 _TEXT_FIELDS = ("signature", "doc")
+
+
+def encode_redacted(outline: Outline, path: str, roots: Iterable[str]) -> bytes:
+    """Encode the outline of a file without its secrets."""
+    return encode_outline(redact_outline(outline, path_below_roots(path, roots)))
 
 
 def redact_outline(outline: Outline, path: str) -> Outline:

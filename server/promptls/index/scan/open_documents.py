@@ -25,7 +25,7 @@ from promptls.index.workers.pool import WorkerChannel, WorkerPool
 from promptls.index.workers.worker_messages import FileScan, ForgetDocument, ScanText
 from promptls.index.workspace import ChangeSet, Workspace
 from promptls.languages import language_by_alias, language_of
-from promptls.model import FileEntry, encode_outline
+from promptls.model import FileEntry
 from promptls.redaction.secret_files import secret_reason
 from promptls.util.hashing import content_hash
 
@@ -182,10 +182,10 @@ class DocumentIndexer:
 
     def _outline(self, path: str, text: str, with_rows: bool = True) -> tuple[FileScan, EmbeddingResult, str]:
         """Return (outline, new rows, problem) of a text; the outline is plain text if the interactive worker fails."""
+        roots = () if (state := self._root_state_of(path)) is None else (state.root.path,)
         lookup = jobs.RowLookup(self._publisher.is_finished)  # without the store, so that opening it is not awaited
 
         def job(channel: WorkerChannel) -> tuple[FileScan, EmbeddingResult]:
-            roots = () if (state := self._root_state_of(path)) is None else (state.root.path,)
             request = ScanText(path, text, language=self._reported_language(path, text), roots=roots)
             scan = jobs.scan_document(channel, request, OUTLINE_TIMEOUT_S)
             if not with_rows:
@@ -198,9 +198,13 @@ class DocumentIndexer:
         try:
             return *self._pool.submit_interactive(job).result(6 * OUTLINE_TIMEOUT_S), ""
         except Exception as error:
+            from promptls.redaction.outlines import encode_redacted  # not at the start of the server
+
             log.warning("%s is outlined as plain text: %s", path, error)
             parsed = parse_as_text(text, "text", f"outlined without a grammar ({error})")
-            scan = FileScan(path, content_hash=content_hash(text), encoded_outline=encode_outline(parsed.outline))
+            scan = FileScan(
+                path, content_hash=content_hash(text), encoded_outline=encode_redacted(parsed.outline, path, roots)
+            )
             return scan, EmbeddingResult(RowBatch(())), str(error) or type(error).__name__
 
     def _reported_language(self, path: str, text: str) -> str:

@@ -49,9 +49,8 @@ from promptls.index.workers.worker_messages import (
     serve_requests,
 )
 from promptls.languages import language_of
-from promptls.model import Span, encode_outline
-from promptls.redaction.outlines import redact_outline
-from promptls.redaction.secret_files import path_below_roots
+from promptls.model import Span
+from promptls.redaction.outlines import encode_redacted
 from promptls.util.hashing import content_hash
 
 
@@ -134,7 +133,7 @@ class Worker:
             return FileScan(path, content.size, content.mtime_ns, text_hash, known=True)
         parsed = self._parse(path, language_of(path, content.text), content.text, None, as_text)
         self.batch_texts.update(parsed.chunk_texts)
-        return FileScan(path, content.size, content.mtime_ns, text_hash, _encoded(parsed, path, roots))
+        return FileScan(path, content.size, content.mtime_ns, text_hash, encode_redacted(parsed.outline, path, roots))
 
     def _read_texts(self, paths: Iterable[str], roots: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         for path in paths:
@@ -147,7 +146,7 @@ class Worker:
         previous = self.documents.get(request.path)
         parsed = self._parse(request.path, language, request.text, previous, request.plain, edited=True)
         self.documents[request.path] = parsed
-        encoded = _encoded(parsed, request.path, request.roots)
+        encoded = encode_redacted(parsed.outline, request.path, request.roots)
         return FileScan(request.path, content_hash=content_hash(request.text), encoded_outline=encoded)
 
     def _match(self, request: MatchPattern) -> MatchResult:
@@ -196,11 +195,6 @@ class Worker:
         if key in self.batch_texts:
             return self.batch_texts[key]
         return next((p.chunk_texts[key] for p in self.documents.values() if key in p.chunk_texts), None)
-
-
-def _encoded(parsed: ParseResult, path: str, roots: Iterable[str]) -> bytes:
-    """Return the encoded outline of a file without its secrets."""
-    return encode_outline(redact_outline(parsed.outline, path_below_roots(path, roots)))
 
 
 def main() -> None:
