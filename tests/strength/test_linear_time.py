@@ -51,6 +51,9 @@ def assert_linear(function: Callable[[str], object], prefix: str, unit: str) -> 
     ("prefix", "unit"),
     [
         ("", "auth:"),
+        ("", "key=[1,2,"),
+        ("", "\n// the token is key: "),
+        ("", "authorization: a "),
         ("", "salasana==()senha="),
         ("", 'token="x'),
         ("", "\\'auth\\':"),

@@ -106,6 +106,10 @@ cloudfront signature|https://cdn.shop/a.pdf?Signature={a120}
 zapier webhook|https://hooks.zapier.com/hooks/catch/{d7}/{l8}/
 make webhook|https://hook.eu1.make.com/{l32}
 ifttt webhook|https://maker.ifttt.com/trigger/door/with/key/{u22}
+private key|MC4CAQAwBQYDK2VwBCIEI{b43}
+private key|MIIEvgIBADANBgkqhkiG9w0BAQEFAASC{b400}
+product key|{U5}-{U5}-{U5}-{U5}-{U5}
+unity serial|F4-{U4}-{U4}-{U4}-{U4}-{U4}
 """.splitlines()
 
 
@@ -147,6 +151,8 @@ RANDOM, CHOSEN, STRONG, PHRASE = (
     "otter-" + "harbor-violin",
 )
 KEY = generated("{a32}")
+
+KEY_BYTES = (169, 78, 45, 254, 56, 126, 207, 111, 58, 47, 39, 151, 196, 181, 22, 186)
 
 FORMS = """\
 application.properties|spring.datasource.password=§|RCSP
@@ -410,6 +416,26 @@ Jenkinsfile (diff)|sh 'echo § | docker login -u ci --password-stdin reg'|KS
 login.sh|vault write auth/approle/login role_id=shop secret_id=§|I
 git.txt|extraheader = AUTHORIZATION: basic §|L
 settings.py|EMAIL_HOST_PASSWORD = '§'|G
+settings.py|SECRET_KEY = '§'|J
+vpn.py|SEED = "§"|F
+backup.sh|export BORG_PASSPHRASE='§'|X
+users.http|Authorization: SSWS §|K
+client.ts|headers: { "Authorization": "GenieKey §" },|K
+decrypt.sh|openssl enc -d -aes-256-cbc -K § -iv "$IV"|H
+vm.args|-setcookie §|K
+server.hcl|encrypt = "§"|U
+wifi.nmconnection|[wifi-security]\\npsk=§|H
+Box.swift|let key = SymmetricKey(data: Data(hex: "§"))|H
+strategy.ts|secretOrKey: '§',|B
+export.ts|// upload portal: login ann, pw §|S
+export.ts| * The password is § for now.|S
+run.go|# login: ann / §|S
+keys.h|static const uint8_t link_key[16] = {§};|0
+keys.go|var masterKey = []byte{§}|0
+keys.rs|const SAVE_KEY: [u8; 16] = [§];|1
+Keys.java|private static final byte[] KEY = { § };|2
+bridge.yaml|network_key: [§]|1
+cred.ps1|$key = (§)|1
 """.splitlines()
 VALUES = {"R": RANDOM, "C": CHOSEN, "S": STRONG, "P": PHRASE, "K": KEY, "W": f"blue {STRONG} tree"} | {
     kind: generated(template) for kind, template in (("A", "{a54}"), ("H", "{h64}"), ("E", "s%3A{a32}.{a43}"))
@@ -427,6 +453,13 @@ VALUES |= {
     "N": "lantern tundra 92 glacier",
     "G": "bcdf ghjk lmnp qrst",
     "I": "e0260001-dbe1-4115-862c-7c573f5b0639",
+    "J": "f3$0vw*l_8k!n2b&1z@q9=x7(m-r4^t6+y5#h3)c0d%g2j8p1!",
+    "F": "6xnh 4han mcqs kz3h ihsg 7hfq 7aue xvdy",
+    "X": "quartz raven violin feather breeze",
+    "U": generated("{b43}="),
+    "0": ", ".join(f"0x{n:02x}" for n in KEY_BYTES),
+    "1": ",".join(map(str, KEY_BYTES)),
+    "2": ", ".join(f"(byte) 0x{n:02x}" for n in KEY_BYTES),
     "L": base64.b64encode(f"x-access-token:{RANDOM}".encode()).decode(),
 }
 
@@ -603,6 +636,12 @@ the password field and password validation2 are optional
 password: string2 or null
 "auth": { "type": "basic", "key": "name-of-it2" }
 password_hints = ["at least 8 characters", "one digit2"]
+// the login of the token service is described in token2.md
+# pass the token to login2(), see password_policy2
+static const uint8_t key_map[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+key_codes = [112, 113, 114, 112, 113, 114, 112, 113, 114, 112, 113, 114, 112, 113, 114, 112]
+Authorization: requires the permission deploy2
+passphrase_hint = "choose several words that are easy for you to remember"
 | option | token |\n| --- | --- |\n| a1 | name-of-it |
 if ("Bearer-Token1".equals(tokenType2)) {
 """.splitlines()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from promptls.redaction.place import Place
@@ -321,6 +322,45 @@ def _end_of_run(text: str, at: int) -> int:
 def _end_of_name(text: str, at: int) -> int:
     match = _NAME_END.match(text, at)
     return match.end() if match else at
+
+
+# ---------------------------------------------------------------- bytes of keys
+
+_KEY_OF_BYTES = (
+    r"(?i:key|secret|seed|psk|[a-z]ek|twk)\w{0,3}(?:[ \t]{0,2}\[[^\[\]\n]{0,24}\])*"  # k_link_key[16]
+    r"""(?:[ \t]{0,4}PROGMEM)?["']?[ \t]{0,4}(?::[ \t]?[^=\n]{1,30})?[ \t]{0,4}(?::=|=|:)[ \t]{0,4}"""
+    r"(?:new )?[\w.&]{0,20}(?:\[\d{0,3}\])?[\w.]{0,20}(?:\[\])?!?[ \t]{0,4}[\[({]"
+)
+"""The name of a key and the start of a list, in the syntax of RE2."""
+_BYTE = re.compile(r"[\s,;]{0,40}((?:\(\w{1,16}\)[ ]?)?(0x[0-9a-fA-F]{1,2}|\d{1,3}))(?:u8|\.toByte\(\))?(?=[\s,;)\]}])")
+_KEY_BYTES = range(16, 65)
+"""Bytes of a key: AES-128 has 16, HMAC-SHA-512 up to 64."""
+_MIN_DISTINCT = 10  # of 16 random bytes, 15 are distinct on average
+
+
+@cache
+def _key_of_bytes() -> re2._Regexp:
+    return compile_linear(_KEY_OF_BYTES)
+
+
+def find_byte_keys(source: Source) -> Iterator[Secret]:
+    """Yield the keys that are lists of bytes: `key[16] = {0x3a, …}`."""
+    for match in _key_of_bytes().finditer(source.ascii):
+        at = match.end()
+        found: list[re.Match[str]] = []
+        while len(found) < _KEY_BYTES.stop and (byte := _BYTE.match(source.text, at)):
+            found.append(byte)
+            at = byte.end()
+        values = [int(byte[2], 16 if "x" in byte[2] else 10) for byte in found]
+        steps = {b - a for a, b in pairwise(values)}  # one or two in a table
+        if (
+            len(values) in _KEY_BYTES
+            and max(values) < 256
+            and min(len(set(values)), len(steps)) >= _MIN_DISTINCT
+            and not source.place.in_tests
+            and source.text[at : at + 8].lstrip(" \t\r\n,;")[:1] in (")", "]", "}")
+        ):
+            yield found[0].start(1), at, "key"
 
 
 # ---------------------------------------------------------------- fields next to each other

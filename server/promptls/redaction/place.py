@@ -11,7 +11,7 @@ from promptls.model import VIRTUAL_SCHEME, FileEntry
 from promptls.redaction.secret_files import secret_kind
 
 _SETTINGS_FILE = re.compile(
-    r"(?:\.(?:ya?ml|toml|ini|cfg|cnf|conf|config|properties|props|xml|json|jsonc|ipynb|har|jmx|wsdl|csproj|targets|tf|tfvars|hcl|plist|service|list"
+    r"(?:\.(?:ya?ml|toml|ini|cfg|cnf|conf|config|properties|props|xml|json|jsonc|ipynb|har|jmx|wsdl|csproj|targets|tf|tfvars|hcl|plist|service|nmconnection|netdev|network|rdp|list"
     r"|env(?:rc)?(?:\.\w+)?)|dockerfile[^/]*|containerfile|makefile|(?:^|/)\.[\w.-]+|rc)(?: \([^()]*\))?$",
     re.IGNORECASE,
 )
@@ -47,13 +47,17 @@ class Place(Struct, frozen=True):
         return not (self.in_settings or self.in_text)
 
 
+PROSE = Place(in_settings=False, in_text=True, in_tests=False)
+"""Place of a text without a file: terminal output, an earlier turn; and of a comment."""
+
+
 @lru_cache(maxsize=1024)
 def place_of(origin: str) -> Place:
     """Return the kind of a file by its origin, see `origin_of`; "" for a text without a file."""
     if origin.startswith(VIRTUAL_SCHEME):
         origin = origin[len(VIRTUAL_SCHEME) :]
         if not _VERSION.search(origin):
-            return Place(in_settings=False, in_text=True, in_tests=False)
+            return PROSE
     return Place(*(pattern.search(origin) is not None for pattern in (_SETTINGS_FILE, _TEXT_FILE, _TEST_FILE)))
 
 

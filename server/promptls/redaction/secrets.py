@@ -9,14 +9,25 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from promptls.redaction.credentials import find_credentials, find_logins
 from promptls.redaction.formats import find_file_values, find_manifest_values, find_private_keys
-from promptls.redaction.named_values import find_column_values, find_named_values, find_sibling_values
-from promptls.redaction.place import Place, is_secret_file, place_of
-from promptls.redaction.rules import Secret, source_of
+from promptls.redaction.named_values import (
+    find_byte_keys,
+    find_column_values,
+    find_named_values,
+    find_sibling_values,
+)
+from promptls.redaction.place import PROSE, Place, is_secret_file, place_of
+from promptls.redaction.rules import Secret, Source, compile_linear, source_of
+
+if TYPE_CHECKING:
+    import re2
 
 MIN_TOKEN_CHARACTERS = 20
 """Length of the shortest token in characters; few names of symbols are longer."""
@@ -50,13 +61,40 @@ def redact(text: str, path: str = "", *, is_file: bool = False) -> tuple[str, li
 
 def _secrets_of(text: str, place: Place) -> list[Secret]:
     source = source_of(text, place)
-    searches = (find_credentials, find_named_values, find_sibling_values, find_column_values, find_logins)
+    searches = (
+        find_credentials,
+        find_named_values,
+        find_sibling_values,
+        find_column_values,
+        find_byte_keys,
+        find_logins,
+    )
     secrets = [secret for search in searches for secret in search(source)]
+    if place.in_code:
+        secrets += _secrets_of_comments(source)
     if "PRIVATE KEY" in text:
         secrets += find_private_keys(text)
     if "Secret" in text and "kind" in text:
         secrets += find_manifest_values(text)
     return secrets
+
+
+def _secrets_of_comments(source: Source) -> Iterator[Secret]:
+    """Yield the secrets in comments on a line of their own; a comment is prose, where values have no quotes."""
+    for comment in _comment().finditer(source.ascii):
+        start, end = comment.span()
+        prose = Source(source.text[start:end], source.ascii[start:end], PROSE)
+        for search in (find_credentials, find_named_values):
+            yield from ((start + first, start + last, name) for first, last, name in search(prose))
+
+
+@cache
+def _comment() -> re2._Regexp:
+    """Return the expression of a comment line with the word of a secret."""
+    return compile_linear(
+        r"(?mi)^[ \t]{0,80}(?://|#|--|;|/?\*|<!--)[^\n]{0,160}"
+        r"(?:\b(?:pw|pwd|psk|log-?in|cred(?:ential)?s?|(?:api|access|secret)[ _-]?key|token|secret)|passw(?:or)?d|passphrase)\b[^\n]{0,160}"
+    )
 
 
 def is_diff(text: str) -> bool:

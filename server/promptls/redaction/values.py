@@ -204,13 +204,13 @@ def is_phrase(value: str) -> bool:
 
 
 def is_spaced_password(value: str) -> bool:
-    """Return whether a value with blanks is a passphrase with a digit or an app password, unlike a sentence."""
+    """Return whether a value with blanks is a passphrase with a digit or of five words, or an app password, unlike a sentence."""
     words = value.split(" ")
     return _APP_PASSWORD.fullmatch(value) is not None or (
         len(words) >= 3
         and all(map(str.isalnum, words))
         and not words[0].istitle()
-        and any(map(str.isdigit, value))
+        and (any(map(str.isdigit, value)) or (len(words) >= 5 and value.islower()))
         and word_set("sentences").isdisjoint(words)
         and not (is_known_password(value) or starts_like_placeholder(value))
     )
