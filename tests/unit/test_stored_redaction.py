@@ -11,12 +11,19 @@ from promptls.redaction.outlines import redact_outline
 KEY = "sk_live_" + "51HqT4aKz9vBx7RmWq2LcYpE"
 PASSWORD = "Vb7#qmT2!xRe"
 
+PEM_LINE = "MHcCAQEEIPWQcYaA9VRGHVTQv5i5+YBs/L74+Ly8HJdqSKm2vTskDkSq81zkA12x"
+
 TEXTS = {
     "a signature": ("a.py", "python", f'def pay(amount, key="{KEY}"):\n    return amount\n'),
     "the value of a constant": ("a.py", "python", f'DB_PASSWORD = "{PASSWORD}"\n'),
     "documentation": ("a.py", "python", f'def pay():\n    """Pay with {KEY}."""\n'),
     "documentation of the file": ("a.py", "python", f'"""Log in with {KEY}."""\nx = 1\n'),
     "a heading": ("a.md", "markdown", f"# Shop\n\n## Pay with {KEY}\n\nText.\n\n### Refunds\n\nText.\n"),
+    "a private key that is longer than a signature": (
+        "a.json",
+        "json",
+        '{"signing": "-----BEGIN EC PRIVATE KEY-----' + f"\\n{PEM_LINE}" * 9 + '\\n-----END EC PRIVATE KEY-----"}\n',
+    ),
     "a key": ("a.yaml", "yaml", f"{KEY}:\n  name: ann\n  mail: ann@shop.com\n"),
 }
 
@@ -35,9 +42,9 @@ def strings_of(outline: Outline) -> str:
 def test_secret_in_an_outline_is_redacted(case: str) -> None:
     path, language, text = TEXTS[case]
     before = outline_of(path, language, text)
-    assert any(secret in strings_of(before) for secret in (KEY, PASSWORD)), "the outline has no secret to redact"
+    assert any(secret in strings_of(before) for secret in (KEY, PASSWORD, PEM_LINE)), "no secret to redact"
     after = redact_outline(before, path)
-    assert not any(secret in strings_of(after) for secret in (KEY, PASSWORD))
+    assert not any(secret in strings_of(after) for secret in (KEY, PASSWORD, PEM_LINE))
     assert "redacted" in strings_of(after)
     assert [symbol.span for symbol in after.symbols] == [symbol.span for symbol in before.symbols]
 

@@ -19,7 +19,8 @@ from promptls.redaction.values import (
 
 _BEGIN = re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----")
 _END = re.compile(r"-----END (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----")
-_LINES = re.compile(r"(?:\s*[A-Za-z0-9+/=]{32,}[ \t]*(?:\n|$))+")
+_LINES = re.compile(r"(?:(?:\s|\\[rn])*[A-Za-z0-9+/=]{32,}[ \t]*(?:\\[rn]|\n|\\?…|$))+(?:[A-Za-z0-9+/=]*\\?…)?")
+"""Lines of a key whose end is missing, also as an escaped string that is truncated."""
 _LINE = re.compile(r"""[-+]?[-\s>#*"']*(?://[ \t]+)?([A-Za-z0-9+/=]+)(?:[\\"',;\s][\\nr"',;\s+]*)?""")
 _MIN_LINE_WIDTH = 32  # characters of base64 in a line of a key, except for its last lines
 _LAST_LINES = 2  # lines that may be shorter: the rest of the key, and a checksum
