@@ -109,6 +109,11 @@ ifttt webhook|https://maker.ifttt.com/trigger/door/with/key/{u22}
 private key|MC4CAQAwBQYDK2VwBCIEI{b43}
 private key|MIIEvgIBADANBgkqhkiG9w0BAQEFAASC{b400}
 product key|{U5}-{U5}-{U5}-{U5}-{U5}
+product key|{U5}-{U5}-{U5}-{U5}-{U5}-{U5}
+bitlocker key|{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}
+k3s token|K10{h64}::server:{h32}
+calendar address|https://calendar.google.com/calendar/ical/ann/private-{h32}/basic.ics
+azure signature|https://logic.azure.com/workflows/triggers/manual?sig={u43}
 unity serial|F4-{U4}-{U4}-{U4}-{U4}-{U4}
 """.splitlines()
 
@@ -427,6 +432,16 @@ server.hcl|encrypt = "§"|U
 wifi.nmconnection|[wifi-security]\\npsk=§|H
 Box.swift|let key = SymmetricKey(data: Data(hex: "§"))|H
 strategy.ts|secretOrKey: '§',|B
+JwtConfig.java|return Keys.hmacShaKeyFor(Base64.getDecoder().decode("§"));|U
+okta.ps1|$headers = @{ Authorization = "SSWS §" }|K
+garage.yaml|api:\\n  encryption:\\n    key: "§"|U
+Crypt.php|private const KEY_HEX = '§';|H
+db.php|'password' => '§',|4
+production.json|"password": "§"|5
+map.bat|net use Z: \\\\\\\\NAS02\\\\share § /user:ann|S
+accounts.md|last unused recovery code: `§`|6
+ceph.keyring|[client.rbd]\\n\tkey = §|7
+Vault.java|private static final byte[] KEY = {§};|3
 export.ts|// upload portal: login ann, pw §|S
 export.ts| * The password is § for now.|S
 run.go|# login: ann / §|S
@@ -459,6 +474,11 @@ VALUES |= {
     "U": generated("{b43}="),
     "0": ", ".join(f"0x{n:02x}" for n in KEY_BYTES),
     "1": ",".join(map(str, KEY_BYTES)),
+    "3": ", ".join(str(n - 256 if n > 127 else n) for n in KEY_BYTES),
+    "4": "greta.oslo2019",
+    "5": "Orchid+spring57",
+    "6": "f3ac9-6b3dc",
+    "7": generated("AQ{a36}=="),
     "2": ", ".join(f"(byte) 0x{n:02x}" for n in KEY_BYTES),
     "L": base64.b64encode(f"x-access-token:{RANDOM}".encode()).decode(),
 }
@@ -641,6 +661,7 @@ password_hints = ["at least 8 characters", "one digit2"]
 static const uint8_t key_map[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 key_codes = [112, 113, 114, 112, 113, 114, 112, 113, 114, 112, 113, 114, 112, 113, 114, 112]
 Authorization: requires the permission deploy2
+const applicationServerKey = 'BVqVwdvJKmkCb8PiGKv_2GVlYLvPDr21uhGqmOBcndEaH5IyQkHMurmi7J3QFEAN3Yw4eKEDDIoIim4OWW4YvW3';
 passphrase_hint = "choose several words that are easy for you to remember"
 | option | token |\n| --- | --- |\n| a1 | name-of-it |
 if ("Bearer-Token1".equals(tokenType2)) {

@@ -50,7 +50,7 @@ _MIN_BEARER_CHARACTERS = 16
 
 _URL_PASSWORD = re.compile(r"(://[^\s:/@'\"]{0,100}:)([^\s/'\"]{3,200})(?=@)")
 _PATTERN = re.compile(r"[\\\[\]|()]")  # a regular expression
-_HEADER = r"""authorization["']?[:,][ \t]{0,4}[bf]?["'`]?"""
+_HEADER = r"""authorization["'\]]{0,2}[ ]?[:,=][ \t]{0,4}[bf]?["'`]?"""
 _SCHEME = rf"""(?i)(?:{_HEADER})?(?:(?P<basic>basic)|bearer)(?:[ ]|", ["'])|{_HEADER}[a-z][a-z-]{{2,19}}[ ]"""
 """The scheme of an authorization header, in the syntax of RE2."""
 

@@ -151,9 +151,12 @@ def find_file_values(text: str, is_file: bool) -> Iterator[Secret]:
     A value goes to the end of its line.  In the text of the file itself (`is_file`), a line without a name is a value.
     """
     at = 0
+    is_public_key = False
     for line in text.split("\n"):
+        if "-----" in line:
+            is_public_key = "-----BEGIN " in line and " PUBLIC KEY" in line
         name = _BEFORE_VALUE.match(line)
-        if name or (is_file and not _NO_VALUE.match(line)):
+        if not is_public_key and (name or (is_file and not _NO_VALUE.match(line))):
             start, end = _value_of_line(line, name.end() if name else len(line) - len(line.lstrip(_INDENT)))
             value = line[start:end]
             if value.strip(_BLOCK_SIGNS) and not _SAMPLE_VALUE.fullmatch(value):

@@ -92,7 +92,7 @@ _REFERENCE = re.compile(
     r"|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|[$#]\{|\$\(|\{\{|%[({]|^@|<%|^-{2}|\)\)|=>|->|\(\)"
 )
 """A URL, a date, a path, a call, a constant, a template, the address of a secret store, or a public token of Mapbox; base64 may start with "/" too."""
-_ATTRIBUTE = re.compile(r"(?![A-Z][a-z]+\.[a-z]+\d{2,}[!?]?$)\w*[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+$")
+_ATTRIBUTE = re.compile(r"(?![A-Za-z][a-z]+\.[a-z]+\d{2,}[!?]?$)\w*[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+$")
 _TAG = re.compile(r"!\w")
 """The tag of a YAML value."""
 _EXPRESSION = re.compile(r"^[A-Za-z_][\w.:]*[(\[]|^!|^[\w.]+\)")
@@ -332,7 +332,9 @@ _KEY_OF_BYTES = (
     r"(?:new )?[\w.&]{0,20}(?:\[\d{0,3}\])?[\w.]{0,20}(?:\[\])?!?[ \t]{0,4}[\[({]"
 )
 """The name of a key and the start of a list, in the syntax of RE2."""
-_BYTE = re.compile(r"[\s,;]{0,40}((?:\(\w{1,16}\)[ ]?)?(0x[0-9a-fA-F]{1,2}|\d{1,3}))(?:u8|\.toByte\(\))?(?=[\s,;)\]}])")
+_BYTE = re.compile(
+    r"[\s,;]{0,40}((?:\(\w{1,16}\)[ ]?)?(0x[0-9a-fA-F]{1,2}|-?\d{1,3}))(?:u8|\.toByte\(\))?(?=[\s,;)\]}])"
+)
 _KEY_BYTES = range(16, 65)
 """Bytes of a key: AES-128 has 16, HMAC-SHA-512 up to 64."""
 _MIN_DISTINCT = 10  # of 16 random bytes, 15 are distinct on average
@@ -355,7 +357,7 @@ def find_byte_keys(source: Source) -> Iterator[Secret]:
         steps = {b - a for a, b in pairwise(values)}  # one or two in a table
         if (
             len(values) in _KEY_BYTES
-            and max(values) < 256
+            and max(values) - min(values) < 256
             and min(len(set(values)), len(steps)) >= _MIN_DISTINCT
             and not source.place.in_tests
             and source.text[at : at + 8].lstrip(" \t\r\n,;")[:1] in (")", "]", "}")

@@ -57,6 +57,8 @@ def name_kind(name: str) -> NameKind:
         return NameKind.SECRET
     if _ISSUED_END.search(last) or (last == "seed" and before in ("totp", "hotp", "otp", "mfa")):
         return NameKind.ISSUED
+    if last == "hex" and before == "key":
+        return NameKind.ISSUED
     if last in ("key", "keys"):
         is_secret = before in word_set("keys") or before in word_set("issuers") or (before == "pass")
         return NameKind.ISSUED if is_secret else NameKind.REFERENCE

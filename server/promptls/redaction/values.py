@@ -36,11 +36,13 @@ _PLACEHOLDER = re.compile(
     r"|(?:true|false|none|null|nil|undefined|empty|required|optional|hidden|secret|redacted)$",
     re.IGNORECASE,
 )
-_BLOCKCHAIN_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")  # public; no key has this length
+_PUBLIC_VALUE = re.compile(r"0x[0-9a-fA-F]{40}|B[A-Za-z0-9_-]{86}")
+"""A blockchain address, or a point of the curve P-256, such as the key of a server for Web Push."""
+_BASE64_KEY = re.compile(r"[A-Za-z0-9+/]{22,}={1,2}")
 _KNOWN_PASSWORD = re.compile(
     r"pass|pwd|passwd|secret|secure|geheim|test|123|admin|user|guest|root|demo|sampl|exampl|dummy|fake|mock|foo|bar(?![a-z]{3})|baz|qux"
     r"|qwer|asdf|abc|xyz|letmein|welcome|hunter2?$|change|replace|default|login|hello|world|postgres|mysql|mongo|redis|maria"
-    r"|aladdin|token|value|string|invalid|wrong|correct|right|strong|weak|short|valid|hash|key|rod\b|spring|springsecurity"
+    r"|aladdin|token|value|string|invalid|wrong|correct|right|strong|weak|short|valid|hash|key|rod\b|springsecurity|^spring\d*$"
 )
 """Words of samples and of values that everybody knows, after letters have replaced digits and signs."""
 _SUBSTITUTES = str.maketrans("013457@$!", "oleastasi")
@@ -76,12 +78,7 @@ _MAX_PASSWORD_CHARACTERS = 128
 def is_random(value: str) -> bool:
     """Return whether a value is random, unlike a word, a path, a name or a sample."""
     digits = len(value) - len(value.translate(_NO_DIGITS))
-    if (
-        digits == len(value)
-        or _SAMPLE.search(value)
-        or _BLOCKCHAIN_ADDRESS.fullmatch(value)
-        or _ALGORITHM_NAME.search(value)
-    ):
+    if digits == len(value) or _SAMPLE.search(value) or _PUBLIC_VALUE.fullmatch(value) or _ALGORITHM_NAME.search(value):
         return False
     if _HEX.fullmatch(value):
         return digits > 1 and any(map(str.isalpha, value)) and entropy(value) >= _MIN_HEX_ENTROPY
@@ -159,6 +156,8 @@ def is_clear_password(value: str) -> bool:
 
     It has several kinds of characters and digits that do not follow a word as in "Windows-1252", or it is random.
     """
+    if _BASE64_KEY.fullmatch(value) and is_long_random(value):
+        return True
     if _NAME_LIKE.search(value) or starts_like_placeholder(value):
         return False
     if is_strong_password(value) or is_chosen_key(value) or is_long_random(value):
