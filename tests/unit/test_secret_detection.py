@@ -110,6 +110,8 @@ private key|MC4CAQAwBQYDK2VwBCIEI{b43}
 private key|MIIEvgIBADANBgkqhkiG9w0BAQEFAASC{b400}
 product key|{U5}-{U5}-{U5}-{U5}-{U5}
 product key|{U5}-{U5}-{U5}-{U5}-{U5}-{U5}
+adafruit key|aio_{a28}
+ghost key|{h24}:{h64}
 bitlocker key|{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}
 k3s token|K10{h64}::server:{h32}
 calendar address|https://calendar.google.com/calendar/ical/ann/private-{h32}/basic.ics
@@ -439,6 +441,12 @@ Crypt.php|private const KEY_HEX = '§';|H
 db.php|'password' => '§',|4
 production.json|"password": "§"|5
 map.bat|net use Z: \\\\\\\\NAS02\\\\share § /user:ann|S
+otp.py|totp = pyotp.TOTP("§")|9
+build.pl|$req->authorization_basic('svc-release', '§');|KS
+app.py|app.secret_key = b'§'|8
+cookies.txt|.shop.com\tTRUE\t/\tTRUE\t1767221000\tsid\t§|K
+values.yaml|adminPassword: "§"|.
+lorawan.h|#define LORAWAN_APPKEY  "§"|k
 accounts.md|last unused recovery code: `§`|6
 ceph.keyring|[client.rbd]\\n\tkey = §|7
 Vault.java|private static final byte[] KEY = {§};|3
@@ -479,6 +487,10 @@ VALUES |= {
     "5": "Orchid+spring57",
     "6": "f3ac9-6b3dc",
     "7": generated("AQ{a36}=="),
+    "8": "".join(f"\\x{n:02x}" for n in KEY_BYTES),
+    "9": generated("{B32}"),
+    ".": "kw.eU1PkmaML_W",
+    "k": generated("{h32}").upper(),
     "2": ", ".join(f"(byte) 0x{n:02x}" for n in KEY_BYTES),
     "L": base64.b64encode(f"x-access-token:{RANDOM}".encode()).decode(),
 }
@@ -660,6 +672,9 @@ password_hints = ["at least 8 characters", "one digit2"]
 # pass the token to login2(), see password_policy2
 static const uint8_t key_map[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 key_codes = [112, 113, 114, 112, 113, 114, 112, 113, 114, 112, 113, 114, 112, 113, 114, 112]
+const char *aes128_key = "2b7e151628aed2a6abf7158809cf4f3c";
+const uint8_t key[16] = {0x2b,0x7e,0x15,0x16,0x28,0xae,0xd2,0xa6,0xab,0xf7,0x15,0x88,0x09,0xcf,0x4f,0x3c};
+var r9kZ=Xb(n0.tkn),aPw=r9kZ.pwd||e.pass2,b=1;
 Authorization: requires the permission deploy2
 const applicationServerKey = 'BVqVwdvJKmkCb8PiGKv_2GVlYLvPDr21uhGqmOBcndEaH5IyQkHMurmi7J3QFEAN3Yw4eKEDDIoIim4OWW4YvW3';
 passphrase_hint = "choose several words that are easy for you to remember"

@@ -23,6 +23,7 @@ from promptls.redaction.values import (
     is_long_random,
     is_password,
     is_phrase,
+    is_random,
     is_spaced_password,
     is_strong_password,
     is_uuid,
@@ -92,11 +93,11 @@ _REFERENCE = re.compile(
     r"|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|[$#]\{|\$\(|\{\{|%[({]|^@|<%|^-{2}|\)\)|=>|->|\(\)"
 )
 """A URL, a date, a path, a call, a constant, a template, the address of a secret store, or a public token of Mapbox; base64 may start with "/" too."""
-_ATTRIBUTE = re.compile(r"(?![A-Za-z][a-z]+\.[a-z]+\d{2,}[!?]?$)\w*[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+$")
+_ATTRIBUTE = re.compile(r"(?![A-Za-z][a-z]+\.[A-Za-z][a-z]+\d{2,}[!?]?$)\w*[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+$")
 _TAG = re.compile(r"!\w")
 """The tag of a YAML value."""
-_EXPRESSION = re.compile(r"^[A-Za-z_][\w.:]*[(\[]|^!|^[\w.]+\)")
-"""The start of a call, an element or a negation: not the start of a value without quotes."""
+_EXPRESSION = re.compile(r"^[A-Za-z_][\w.:]*[(\[]|^!|^[\w.]+\)|^[A-Za-z_][\w.]*(?:\|\||&&)")
+"""The start of a call, an element, a negation or a condition: not the start of a value without quotes."""
 _PROSE = re.compile(r"[ \t]+(?:[^\W\d_]{2,}(?![\w.-]*[=:])|=[ \t])")
 """Another word after a value: the value is the first word of a sentence, or a type."""
 _LOGIN_VALUE = re.compile(r"[A-Za-z][\w.+@-]{0,60}[:/]([^\s:/]{8,128})$")
@@ -225,7 +226,9 @@ def _is_reference(value: str, bare: bool) -> bool:
     """Return whether a value stands for another one; `bare`: it has no quotes."""
     if _REFERENCE.search(value) or (bare and _TAG.match(value)):
         return True
-    return _ATTRIBUTE.match(value) is not None and not is_long_random(value)
+    if _ATTRIBUTE.match(value):
+        return not (is_long_random(value) or (not bare and len(value) >= _MIN_ISSUED_CHARACTERS and is_random(value)))
+    return False
 
 
 def _is_secret(value: str, kind: NameKind, place: Place, is_literal: bool, bare: bool) -> bool:
@@ -337,7 +340,8 @@ _BYTE = re.compile(
 )
 _KEY_BYTES = range(16, 65)
 """Bytes of a key: AES-128 has 16, HMAC-SHA-512 up to 64."""
-_MIN_DISTINCT = 10  # of 16 random bytes, 15 are distinct on average
+_MIN_STEPS = 10
+"""Distinct differences of adjacent bytes: a table of codes has one or two, 16 random bytes have 14 on average."""
 
 
 @cache
@@ -354,11 +358,12 @@ def find_byte_keys(source: Source) -> Iterator[Secret]:
             found.append(byte)
             at = byte.end()
         values = [int(byte[2], 16 if "x" in byte[2] else 10) for byte in found]
-        steps = {b - a for a, b in pairwise(values)}  # one or two in a table
+        steps = {b - a for a, b in pairwise(values)}
         if (
             len(values) in _KEY_BYTES
             and max(values) - min(values) < 256
-            and min(len(set(values)), len(steps)) >= _MIN_DISTINCT
+            and len(steps) >= _MIN_STEPS
+            and is_random(bytes(value % 256 for value in values).hex())
             and not source.place.in_tests
             and source.text[at : at + 8].lstrip(" \t\r\n,;")[:1] in (")", "]", "}")
         ):

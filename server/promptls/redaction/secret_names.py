@@ -28,7 +28,7 @@ _PASSWORD_END = (
 _SECRET_END = re.compile(r"secrets?$")
 _ISSUED_END = re.compile(
     r"tokens?$|^(?:pepper|credentials?|creds?|sk|priv|o?auth|authorization|authentication|masterauth|sessionid|phpsessid|jsessionid)$"
-    r"|(?:api|access|private|secret|auth|account|license|encryption)keys?$"
+    r"|(?:api|app|access|private|secret|auth|account|license|encryption)keys?$"
 )
 _KEY_WORDS = re.compile(r"(?:api|access|private|secret|client|signing|encryption)_keys?(?:_|$)")
 

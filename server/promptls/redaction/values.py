@@ -23,7 +23,7 @@ _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]+")
 _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[1-8][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}")
 _SAMPLE = re.compile(
     r"example|sample|dummy|fake|test|mock|xxxx|1234567|abcdef|placeholder|change|your|redacted|demo|insert|foobar"
-    r"|deadbeef|0000000|asdf|qwert|sdfsdf|JBSWY3DPEHPK3PXP",
+    r"|deadbeef|0000000|00010203|00112233|2b7e151628aed2a6|603deb1015ca71be|8e73b0f7da0e6452|asdf|qwert|sdfsdf|JBSWY3DPEHPK3PXP",
     re.IGNORECASE,
 )
 _SAMPLE_TOKEN = re.compile(
