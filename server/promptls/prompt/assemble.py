@@ -31,7 +31,7 @@ from promptls.prompt.packing.packer import REFERENCE, Part, allot_tokens, render
 from promptls.prompt.rendering import fences
 from promptls.prompt.rendering.renderer import SEPARATOR, Renderer
 from promptls.prompt.sanitize import clean
-from promptls.prompt.tokens import Counter
+from promptls.prompt.tokens import Counter, count_all
 
 NO_METADATA = PromptMetadata()
 OUTPUTS = ("context", "messages", "text")
@@ -308,10 +308,9 @@ def _count(chat: Chat, output: str, counter: Counter) -> int:
 def _section_tokens(chat: Chat, total: int, counter: Counter) -> dict[str, int]:
     """Return the tokens by section, so that with "frame" they add up to `total`."""
     by_section: dict[str, int] = {}
-    for _, parts in chat:
-        for name, _, text in parts:
-            if name != "frame":
-                by_section[name] = by_section.get(name, 0) + counter.count(text)
+    counted = [(name, text) for _, parts in chat for name, _, text in parts if name != "frame"]
+    for (name, _), tokens in zip(counted, count_all(counter, [text for _, text in counted]), strict=True):
+        by_section[name] = by_section.get(name, 0) + tokens
     rest = total - sum(by_section.values())
     while rest < 0:  # each part is rounded up, the whole text only once
         largest = max(by_section, key=lambda name: by_section[name])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -11,10 +10,8 @@ import msgspec
 from promptls.languages.kinds import TITLED_KINDS
 from promptls.model import Outline, Symbol, encode_outline
 from promptls.redaction.secret_files import path_below_roots
-from promptls.redaction.secrets import redact
+from promptls.redaction.secrets import may_have_secret, redact
 
-_CANDIDATE = re.compile(r"""[0-9"'`]|[A-Za-z]{30}""")
-"""A secret has a digit, is in quotes or is long; two thirds of the texts of outlines have none of these."""
 _TEXT_FIELDS = ("signature", "doc")
 
 
@@ -32,7 +29,7 @@ def redact_outline(outline: Outline, path: str) -> Outline:
         outline: Outline of a file.
         path: Path of the file below its root, see `place.origin_of`.
     """
-    texts = {text: None for text in _texts(outline) if _CANDIDATE.search(text)}
+    texts = {text: None for text in _texts(outline) if may_have_secret(text)}
     changed = _redact_lines("\n".join(texts), path) if texts else {}
     if not changed:
         return outline

@@ -34,6 +34,10 @@ MIN_TOKEN_CHARACTERS = 20
 _HUNK = re.compile(r"(?m)^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 
 
+_CANDIDATE = re.compile(r"""[0-9"'`]|[A-Za-z]{30}|[a-z]{3}-[a-z]{3,12}-[a-z]{3}""")
+"""A secret has a digit, is in quotes, is long or is a phrase."""
+
+
 class Finding(Struct, frozen=True, order=True):
     """A redacted secret, an escaped character or a reported injection."""
 
@@ -57,6 +61,11 @@ def redact(text: str, path: str = "", *, is_file: bool = False) -> tuple[str, li
     if is_diff(text):
         secrets += _secrets_of_versions(text, place)
     return _replace(text, _merge(secrets)) if secrets else (text, [])
+
+
+def may_have_secret(text: str) -> bool:
+    """Return whether a name, a signature or a sentence can have a secret; two thirds have nothing like one."""
+    return _CANDIDATE.search(text) is not None
 
 
 def _secrets_of(text: str, place: Place) -> list[Secret]:

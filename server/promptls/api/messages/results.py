@@ -14,14 +14,14 @@ from promptls.index import IndexState, IndexStatus, Snapshot
 from promptls.model import Item, MentionOutcome, Origin, Span
 from promptls.prompt.budget import CounterStatus
 from promptls.prompt.intent import Intent
-from promptls.redaction.secrets import redact
+from promptls.redaction.secrets import may_have_secret, redact
 from promptls.util.cancellation import check_each
 from promptls.util.text.display import percentage
 
 _WIDE = re.compile("[\U00010000-\U0010ffff]")  # two UTF-16 units
 
-_UNREDACTED = frozenset({"uri", "path", "label", "insertText", "newText", "filterText"})
-"""Fields that are never redacted, because clients use them to find what they name."""
+_UNREDACTED = frozenset({"uri", "path", "label", "insertText", "newText", "filterText", "hash", "why"})
+"""Fields that are never redacted: clients use them to find what they name, or their values are our own."""
 
 _LOCATIONS = frozenset({"range", "ranges"})
 """Fields without texts."""
@@ -52,6 +52,8 @@ def redact_result(result: Json, path: str = "") -> Json:
 
 
 def _redact_together(texts: list[str], path: str) -> list[str]:
+    if not any(map(may_have_secret, texts)):
+        return texts
     lines = iter(redact("\n".join(texts), path)[0].split("\n"))
     return ["\n".join(islice(lines, text.count("\n") + 1)) for text in texts]
 
