@@ -1,12 +1,16 @@
 """Outlines are redacted before they are stored; words that are data are not terms of the index."""
 
+from pathlib import Path
+
 import pytest
 
 from promptls.index import parse_source
 from promptls.index.search.analyzer import tokenize
 from promptls.index.search.interning import RunInterner, TermExtractor
-from promptls.model import Outline
-from promptls.redaction.outlines import redact_outline
+from promptls.index.workers.worker import Worker
+from promptls.index.workers.worker_messages import ExtractTerms, ScanFiles, ScanResult, TermsResult
+from promptls.model import Outline, decode_outline
+from promptls.redaction.stored import redact_outline, stored_text
 
 KEY = "sk_live_" + "51HqT4aKz9vBx7RmWq2LcYpE"
 PASSWORD = "Vb7#qmT2!xRe"
@@ -60,6 +64,39 @@ def test_outline_without_secrets_is_the_same_object() -> None:
     text = 'VERSION = "1.25.3"\n\n\ndef ping(host="localhost", port=5432):\n    """Send one "ping" to `host`."""\n'
     outline = outline_of("a.py", "python", text)
     assert redact_outline(outline, "a.py") is outline
+
+
+SETTINGS = {
+    "config/app.yml": "db:\n  user: shop\n  password: papillon_Luna24\n  port: 5432\n",
+    "conf/app.properties": "db.user=shop\ndb.password=papillon_Luna24\n",
+    "notes.md": "# Access\n\nThe password is `papillon_Luna24` for now.\n",
+    "setup.sh": "mysql -u shop -ppapillon_Luna24 < dump.sql\n",
+    "keys.json": '{"private": "-----BEGIN RSA PRIVATE KEY-----\\n'
+    + f"{PEM_LINE}\\n" * 3
+    + '-----END RSA PRIVATE KEY-----"}\n',
+}
+
+
+@pytest.mark.parametrize("path", SETTINGS)
+def test_words_of_secrets_in_settings_and_prose_are_not_stored(path: str, tmp_path: Path) -> None:
+    file = tmp_path / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(SETTINGS[path])
+    worker = Worker()
+    scanned = worker.handle(ScanFiles((str(file),), roots=(str(tmp_path),)))
+    assert isinstance(scanned, ScanResult)
+    outline = decode_outline(scanned.files[0].encoded_outline)
+    terms = worker.handle(ExtractTerms(tuple(chunk.key for chunk in outline.chunks)))
+    assert isinstance(terms, TermsResult)
+    stored = f"{terms.rows.terms} {outline}".lower()
+    assert "redact" in stored and "papillon" not in stored and PEM_LINE.lower() not in stored
+    assert outline.lines == SETTINGS[path].count("\n")
+
+
+def test_stored_text_of_code_and_tests_and_without_secrets_is_the_same() -> None:
+    for path in ("app.py", "tests/config.yml"):
+        assert stored_text(SETTINGS["config/app.yml"], path) is SETTINGS["config/app.yml"]
+    assert stored_text("db:\n  user: shop\n", "app.yml") == "db:\n  user: shop\n"
 
 
 WORDS = {

@@ -52,15 +52,21 @@ def redact(text: str, path: str = "", *, is_file: bool = False) -> tuple[str, li
     `path` is the origin of the text, see `origin_of`.  `is_file`: the text consists of lines of that file, and is not
     about the file; of a secret file only names remain then.
     """
+    secrets = find_secrets(text, path, is_file=is_file)
+    return _replace(text, secrets) if secrets else (text, [])
+
+
+def find_secrets(text: str, path: str = "", *, is_file: bool = False) -> list[Secret]:
+    """Return the disjoint secrets of a text in its order; for the arguments, see `redact`."""
     if len(text) < MIN_TOKEN_CHARACTERS and not path:
-        return text, []
+        return []
     place = place_of(path)
     secrets = _secrets_of(text, place)
     if is_secret_file(path):
         secrets += find_file_values(text, is_file)
     if is_diff(text):
         secrets += _secrets_of_versions(text, place)
-    return _replace(text, _merge(secrets)) if secrets else (text, [])
+    return _merge(secrets)
 
 
 def may_have_secret(text: str) -> bool:

@@ -25,7 +25,7 @@ from promptls.index.workers.pool import WorkerChannel, WorkerPool
 from promptls.index.workers.worker_messages import FileScan, ForgetDocument, ScanText
 from promptls.index.workspace import ChangeSet, Workspace
 from promptls.languages import language_by_alias, language_of
-from promptls.model import FileEntry
+from promptls.model import FileEntry, encode_outline
 from promptls.redaction.secret_files import secret_reason
 from promptls.util.hashing import content_hash
 
@@ -198,13 +198,9 @@ class DocumentIndexer:
         try:
             return *self._pool.submit_interactive(job).result(6 * OUTLINE_TIMEOUT_S), ""
         except Exception as error:
-            from promptls.redaction.outlines import encode_redacted  # not at the start of the server
-
             log.warning("%s is outlined as plain text: %s", path, error)
             parsed = parse_as_text(text, "text", f"outlined without a grammar ({error})")
-            scan = FileScan(
-                path, content_hash=content_hash(text), encoded_outline=encode_redacted(parsed.outline, path, roots)
-            )
+            scan = FileScan(path, content_hash=content_hash(text), encoded_outline=encode_outline(parsed.outline))
             return scan, EmbeddingResult(RowBatch(())), str(error) or type(error).__name__
 
     def _reported_language(self, path: str, text: str) -> str:

@@ -49,8 +49,9 @@ from promptls.index.workers.worker_messages import (
     serve_requests,
 )
 from promptls.languages import language_of
-from promptls.model import Span
-from promptls.redaction.outlines import encode_redacted
+from promptls.model import Span, encode_outline
+from promptls.redaction.secret_files import path_below_roots
+from promptls.redaction.stored import redact_outline, stored_text
 from promptls.util.hashing import content_hash
 
 
@@ -131,9 +132,9 @@ class Worker:
         text_hash = content_hash(content.text)
         if text_hash in known:
             return FileScan(path, content.size, content.mtime_ns, text_hash, known=True)
-        parsed = self._parse(path, language_of(path, content.text), content.text, None, as_text)
+        parsed = self._parse(path, roots, language_of(path, content.text), content.text, None, as_text)
         self.batch_texts.update(parsed.chunk_texts)
-        return FileScan(path, content.size, content.mtime_ns, text_hash, encode_redacted(parsed.outline, path, roots))
+        return FileScan(path, content.size, content.mtime_ns, text_hash, encode_outline(parsed.outline))
 
     def _read_texts(self, paths: Iterable[str], roots: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         for path in paths:
@@ -144,10 +145,11 @@ class Worker:
     def _scan_document(self, request: ScanText) -> FileScan:
         language = request.language or language_of(request.path, request.text)
         previous = self.documents.get(request.path)
-        parsed = self._parse(request.path, language, request.text, previous, request.plain, edited=True)
+        parsed = self._parse(request.path, request.roots, language, request.text, previous, request.plain, edited=True)
         self.documents[request.path] = parsed
-        encoded = encode_redacted(parsed.outline, request.path, request.roots)
-        return FileScan(request.path, content_hash=content_hash(request.text), encoded_outline=encoded)
+        return FileScan(
+            request.path, content_hash=content_hash(request.text), encoded_outline=encode_outline(parsed.outline)
+        )
 
     def _match(self, request: MatchPattern) -> MatchResult:
         compiled = parse_pattern(request.pattern)
@@ -170,11 +172,26 @@ class Worker:
         return MatchResult(tuple(files), tuple(languages))
 
     def _parse(
-        self, path: str, language: str, text: str, previous: ParseResult | None, as_text: bool, edited: bool = False
+        self,
+        path: str,
+        roots: tuple[str, ...],
+        language: str,
+        text: str,
+        previous: ParseResult | None,
+        as_text: bool,
+        edited: bool = False,
     ) -> ParseResult:
+        """Parse a text without its secrets."""
+        name = path_below_roots(path, roots)
+        text = stored_text(text, name)
         if as_text:
-            return parse_as_text(text, language, "the grammar hung or crashed on this text", path=path)
-        return parse_source(text, language, previous, grammar_sources=self.grammar_order, incremental=edited, path=path)
+            parsed = parse_as_text(text, language, "the grammar hung or crashed on this text", path=path)
+        else:
+            parsed = parse_source(
+                text, language, previous, grammar_sources=self.grammar_order, incremental=edited, path=path
+            )
+        parsed.outline = redact_outline(parsed.outline, name)
+        return parsed
 
     def _extract_terms(self, keys: tuple[bytes, ...]) -> RowBatch:
         texts = {key: text for key in keys if (text := self._chunk_text(key)) is not None}

@@ -1,4 +1,4 @@
-"""Redaction of outlines, before they are stored: the cache on disk has the texts of definitions, but not the files."""
+"""Redaction of what is stored: the cache on disk has the outlines of files and the words of their chunks."""
 
 from __future__ import annotations
 
@@ -8,16 +8,29 @@ from functools import lru_cache
 import msgspec
 
 from promptls.languages.kinds import TITLED_KINDS
-from promptls.model import Outline, Symbol, encode_outline
-from promptls.redaction.secret_files import path_below_roots
-from promptls.redaction.secrets import may_have_secret, redact
+from promptls.model import Outline, Symbol
+from promptls.redaction.place import place_of
+from promptls.redaction.secrets import find_secrets, may_have_secret, redact
 
+MAX_REDACTED_CHARACTERS = 100_000
+"""Length of a text that is redacted as a whole; longer ones are data, such as translations and recorded responses."""
 _TEXT_FIELDS = ("signature", "doc")
 
 
-def encode_redacted(outline: Outline, path: str, roots: Iterable[str]) -> bytes:
-    """Encode the outline of a file without its secrets."""
-    return encode_outline(redact_outline(outline, path_below_roots(path, roots)))
+def stored_text(text: str, path: str) -> str:
+    """Return the text whose words are stored: of settings, commands and prose, with the word "redacted" for each secret.
+
+    The word, unlike a marker, is a value in the syntax of every such file, and the number of lines stays.
+    Most passwords are in such files; to redact code, too, would take a sixth of the time of a scan.
+    """
+    place = place_of(path)
+    if place.in_code or place.in_tests or len(text) > MAX_REDACTED_CHARACTERS:
+        return text
+    out, at = "", 0
+    for start, end, _ in find_secrets(text, path, is_file=True):
+        out += f"{text[at:start]}redacted" + "\n" * text.count("\n", start, end)
+        at = end
+    return out + text[at:] if at else text
 
 
 def redact_outline(outline: Outline, path: str) -> Outline:
