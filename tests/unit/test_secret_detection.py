@@ -453,6 +453,8 @@ Vault.java|private static final byte[] KEY = {§};|3
 export.ts|// upload portal: login ann, pw §|S
 export.ts| * The password is § for now.|S
 run.go|# login: ann / §|S
+link.c|/* link; login for the test bench: bench / § */|S
+notes.txt|no key login on this one: root / §|S
 keys.h|static const uint8_t link_key[16] = {§};|0
 keys.go|var masterKey = []byte{§}|0
 keys.rs|const SAVE_KEY: [u8; 16] = [§];|1
@@ -648,6 +650,7 @@ python -u -p pdb3 train2.py
 acct: mailto:{a10}@corp.org
 expect "assword:"\nsend -- "$password2\r"
 the login is either user/password or token/key2
+after the login at this page: profile / settings2
 INSERT INTO users (login, password) VALUES ('bot', 'password'), (:login2, :password2);
 _BEARER_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 LS32_PAT = "(?:{hex}:{hex}|{ipv4})".format(hex=HEX_PAT2, ipv4=IPV4_PAT)
