@@ -21,6 +21,11 @@ TEXTS = {
     "a signature": ("a.py", "python", f'def pay(amount, key="{KEY}"):\n    return amount\n'),
     "the value of a constant": ("a.py", "python", f'DB_PASSWORD = "{PASSWORD}"\n'),
     "documentation": ("a.py", "python", f'def pay():\n    """Pay with {KEY}."""\n'),
+    "documentation in words": (
+        "a.c",
+        "c",
+        f"/* The login of the bench: ann / {PASSWORD} */\nint open_link(int n) {{ return n; }}\n",
+    ),
     "documentation of the file": ("a.py", "python", f'"""Log in with {KEY}."""\nx = 1\n'),
     "a heading": ("a.md", "markdown", f"# Shop\n\n## Pay with {KEY}\n\nText.\n\n### Refunds\n\nText.\n"),
     "a private key that is longer than a signature": (
