@@ -704,9 +704,9 @@ def test_known_password_stays(path: str) -> None:
 
 
 def test_password_in_a_test_is_redacted_only_if_it_is_random_or_strong() -> None:
-    text = f'password = "{CHOSEN}"\npassword = "{RANDOM}"\npassword = "{STRONG}"\n'
+    text = f'# login: ann / sakura96156\npassword = "{CHOSEN}"\npassword = "{RANDOM}"\npassword = "{STRONG}"\n'
     shown = redact(text, "tests/test_login.py", is_file=True)[0]
-    assert [value in shown for value in (CHOSEN, RANDOM, STRONG)] == [True, False, False]
+    assert [value in shown for value in ("sakura96156", CHOSEN, RANDOM, STRONG)] == [True, True, False, False]
 
 
 SECRET_FILES = """\

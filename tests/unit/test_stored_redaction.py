@@ -1,4 +1,4 @@
-"""Outlines are redacted before they are stored; words that are data are not terms of the index."""
+"""What is stored is redacted: settings, prose and outlines; and words that are data are not terms of the index."""
 
 from pathlib import Path
 

@@ -330,11 +330,11 @@ def _end_of_name(text: str, at: int) -> int:
 # ---------------------------------------------------------------- bytes of keys
 
 _KEY_OF_BYTES = (
-    r"(?i:key|secret|seed|psk|[a-z]ek|twk)\w{0,3}(?:[ \t]{0,2}\[[^\[\]\n]{0,24}\])*"  # k_link_key[16]
+    r"(?i:key|secret|seed|psk|\b[kd]ek|\b[zt][pmwa]k)\w{0,3}(?:[ \t]{0,2}\[[^\[\]\n]{0,24}\])*"  # k_link_key[16]
     r"""(?:[ \t]{0,4}PROGMEM)?["']?[ \t]{0,4}(?::[ \t]?[^=\n]{1,30})?[ \t]{0,4}(?::=|=|:)[ \t]{0,4}"""
     r"(?:new )?[\w.&]{0,20}(?:\[\d{0,3}\])?[\w.]{0,20}(?:\[\])?!?[ \t]{0,4}[\[({]"
 )
-"""The name of a key and the start of a list, in the syntax of RE2."""
+"""The name of a key, also of one for keys, zones or terminals (KEK, ZMK, TWK), and the start of a list; for RE2."""
 _BYTE = re.compile(
     r"[\s,;]{0,40}((?:\(\w{1,16}\)[ ]?)?(0x[0-9a-fA-F]{1,2}|-?\d{1,3}))(?:u8|\.toByte\(\))?(?=[\s,;)\]}])"
 )

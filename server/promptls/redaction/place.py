@@ -47,17 +47,13 @@ class Place(Struct, frozen=True):
         return not (self.in_settings or self.in_text)
 
 
-PROSE = Place(in_settings=False, in_text=True, in_tests=False)
-"""Place of a text without a file: terminal output, an earlier turn; and of a comment."""
-
-
 @lru_cache(maxsize=1024)
 def place_of(origin: str) -> Place:
     """Return the kind of a file by its origin, see `origin_of`; "" for a text without a file."""
     if origin.startswith(VIRTUAL_SCHEME):
         origin = origin[len(VIRTUAL_SCHEME) :]
         if not _VERSION.search(origin):
-            return PROSE
+            return Place(in_settings=False, in_text=True, in_tests=False)
     return Place(*(pattern.search(origin) is not None for pattern in (_SETTINGS_FILE, _TEXT_FILE, _TEST_FILE)))
 
 

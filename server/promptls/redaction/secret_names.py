@@ -55,9 +55,8 @@ def name_kind(name: str) -> NameKind:
         return NameKind.PASSWORD
     if _SECRET_END.search(last):
         return NameKind.SECRET
-    if _ISSUED_END.search(last) or (last == "seed" and before in ("totp", "hotp", "otp", "mfa")):
-        return NameKind.ISSUED
-    if last == "hex" and before == "key":
+    is_seed = last == "seed" and before in ("totp", "hotp", "otp", "mfa")
+    if _ISSUED_END.search(last) or is_seed or (before, last) == ("key", "hex"):
         return NameKind.ISSUED
     if last in ("key", "keys"):
         is_secret = before in word_set("keys") or before in word_set("issuers") or (before == "pass")

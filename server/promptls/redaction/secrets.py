@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from promptls.redaction.credentials import find_credentials, find_logins
 from promptls.redaction.formats import find_file_values, find_manifest_values, find_private_keys
@@ -23,17 +24,17 @@ from promptls.redaction.named_values import (
     find_named_values,
     find_sibling_values,
 )
-from promptls.redaction.place import PROSE, Place, is_secret_file, place_of
+from promptls.redaction.place import Place, is_secret_file, place_of
 from promptls.redaction.rules import Secret, Source, compile_linear, source_of
 
 if TYPE_CHECKING:
     import re2
 
+MARKER = "⟦redacted: {}⟧"
+"""What replaces a secret, with its name."""
 MIN_TOKEN_CHARACTERS = 20
 """Length of the shortest token in characters; few names of symbols are longer."""
 _HUNK = re.compile(r"(?m)^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
-
-
 _CANDIDATE = re.compile(r"""[0-9"'`]|[A-Za-z]{30}|[a-z]{3}-[a-z]{3,12}-[a-z]{3}""")
 """A secret has a digit, is in quotes, is long or is a phrase."""
 
@@ -46,27 +47,21 @@ class Finding(Struct, frozen=True, order=True):
     secret: bool  # whether it was redacted
 
 
-def redact(text: str, path: str = "", *, is_file: bool = False) -> tuple[str, list[Finding]]:
+def redact(text: str, path: str = "", *, is_file: bool = False, marker: str = MARKER) -> tuple[str, list[Finding]]:
     """Replace each secret of the text by a marker such as "⟦redacted: github token⟧", and return the findings.
 
     `path` is the origin of the text, see `origin_of`.  `is_file`: the text consists of lines of that file, and is not
     about the file; of a secret file only names remain then.
     """
-    secrets = find_secrets(text, path, is_file=is_file)
-    return _replace(text, secrets) if secrets else (text, [])
-
-
-def find_secrets(text: str, path: str = "", *, is_file: bool = False) -> list[Secret]:
-    """Return the disjoint secrets of a text in its order; for the arguments, see `redact`."""
     if len(text) < MIN_TOKEN_CHARACTERS and not path:
-        return []
+        return text, []
     place = place_of(path)
     secrets = _secrets_of(text, place)
     if is_secret_file(path):
         secrets += find_file_values(text, is_file)
     if is_diff(text):
         secrets += _secrets_of_versions(text, place)
-    return _merge(secrets)
+    return _replace(text, _merge(secrets), marker) if secrets else (text, [])
 
 
 def may_have_secret(text: str) -> bool:
@@ -96,9 +91,10 @@ def _secrets_of(text: str, place: Place) -> list[Secret]:
 
 def _secrets_of_comments(source: Source) -> Iterator[Secret]:
     """Yield the secrets in comments on a line of their own; a comment is prose, where values have no quotes."""
+    place = replace(source.place, in_text=True)
     for comment in _comment().finditer(source.ascii):
         start, end = comment.span()
-        prose = Source(source.text[start:end], source.ascii[start:end], PROSE)
+        prose = Source(source.text[start:end], source.ascii[start:end], place)
         for search in (find_credentials, find_named_values):
             yield from ((start + first, start + last, name) for first, last, name in search(prose))
 
@@ -156,7 +152,7 @@ def _merge(secrets: list[Secret]) -> list[Secret]:
     return merged
 
 
-def _replace(text: str, secrets: list[Secret]) -> tuple[str, list[Finding]]:
+def _replace(text: str, secrets: list[Secret], marker: str) -> tuple[str, list[Finding]]:
     """Replace the secrets by markers that keep the number of lines."""
     out: list[str] = []
     findings: list[Finding] = []
@@ -165,6 +161,6 @@ def _replace(text: str, secrets: list[Secret]) -> tuple[str, list[Finding]]:
         line += text.count("\n", at, start)
         findings.append(Finding(line, name, secret=True))
         line_ends = text.count("\n", start, end)
-        out += [text[at:start], f"⟦redacted: {name}⟧", "\n" * line_ends]
+        out += [text[at:start], marker.format(name), "\n" * line_ends]
         at, line = end, line + line_ends
     return "".join([*out, text[at:]]), findings

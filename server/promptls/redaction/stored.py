@@ -10,7 +10,7 @@ import msgspec
 from promptls.languages.kinds import TITLED_KINDS
 from promptls.model import Outline, Symbol
 from promptls.redaction.place import place_of
-from promptls.redaction.secrets import find_secrets, may_have_secret, redact
+from promptls.redaction.secrets import may_have_secret, redact
 
 MAX_REDACTED_CHARACTERS = 100_000
 """Length of a text that is redacted as a whole; longer ones are data, such as translations and recorded responses."""
@@ -26,11 +26,7 @@ def stored_text(text: str, path: str) -> str:
     place = place_of(path)
     if place.in_code or place.in_tests or len(text) > MAX_REDACTED_CHARACTERS:
         return text
-    out, at = "", 0
-    for start, end, _ in find_secrets(text, path, is_file=True):
-        out += f"{text[at:start]}redacted" + "\n" * text.count("\n", start, end)
-        at = end
-    return out + text[at:] if at else text
+    return redact(text, path, is_file=True, marker="redacted")[0]
 
 
 def redact_outline(outline: Outline, path: str) -> Outline:
@@ -45,7 +41,8 @@ def redact_outline(outline: Outline, path: str) -> Outline:
     code = [symbol.signature for symbol in outline.symbols]
     code += [symbol.name for symbol in outline.symbols if symbol.kind in TITLED_KINDS]
     prose = [outline.doc, *(symbol.doc for symbol in outline.symbols)]
-    changed = {**_redact_lines(_joined(code), path), **_redact_lines(_joined(prose), "")}
+    place_of_prose = path if place_of(path).in_tests else ""  # elsewhere it is searched like a text without a file
+    changed = {**_redact_lines(_joined(code), path), **_redact_lines(_joined(prose), place_of_prose)}
     if not changed:
         return outline
     symbols: list[Symbol] = []

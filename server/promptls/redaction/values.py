@@ -26,6 +26,7 @@ _SAMPLE = re.compile(
     r"|deadbeef|0000000|00010203|00112233|2b7e151628aed2a6|603deb1015ca71be|8e73b0f7da0e6452|asdf|qwert|sdfsdf|JBSWY3DPEHPK3PXP",
     re.IGNORECASE,
 )
+"""Words and rows of samples, the keys in FIPS 197 and NIST SP 800-38A, and the secret in examples of TOTP."""
 _SAMPLE_TOKEN = re.compile(
     r"EXAMPLE|xxxx|your[-_.]|placeholder|redacted|change.?me|([^A])\1{9}"
     r"|4eC39HqLyjWDarjtT1zdp7dc|SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",  # of Stripe and jwt.io
