@@ -37,8 +37,14 @@ MAX_WHOLE_RULES = 1_200
 """Maximum number of characters of rules that are shown for every question."""
 MIN_SHARED_TERMS = 2
 """Minimum number of search terms that a section of longer rules has in common with a question that it concerns."""
+MAX_TERM_SHARE, MAX_RARE_CHUNKS = 0.02, 10
+"""Maximum share of the chunks that contain such a term, and their number in a small workspace; others say nothing."""
 CHANGES = frozenset({"create", "modify", "fix", "refactor"})
-"""Actions that change code, for which all rules count."""
+"""Actions that change code, for which all rules count, unless the message asks something as well."""
+_ASKS = re.compile(
+    r"(?:^|[.?!,:;\n(]\s*|\s-\s+|\b(?:and|but|so|ok)\s+)(?:how|why|what|where|which|who|when|is|are|does|do|did)\b",
+    re.I,
+)
 _ASKS_FOR_COMMAND = re.compile(
     r"\W*how (?:do|can|should|would|to) (?:i |we |you |one )?(?:run|build|test|lint|format|install|start|launch|release|publish)"
     r" (?:\w+ ){0,3}?(?:tests?|suite|app|project|server|docs|linters?|benchmarks?|locally|source)\b",
@@ -194,11 +200,20 @@ def _rules(section: SectionContext) -> SectionNotes:
     full_files = {section.context.snapshot.label(path) for path in section.full_files}
     notes = [(note, rule.path) for rule in collected.active for note in rule.entries if note.source not in full_files]
     if sum(len(note.text) for note, _ in notes) > MAX_WHOLE_RULES:
-        terms = set(section.intent.query.terms)
+        terms = _rare_terms(section)
         concerning = [n for n in notes if len(terms.intersection(tokenize(n[0].text))) >= MIN_SHARED_TERMS]
-        others = [n for n in notes if n not in concerning] if section.intent.action in CHANGES else []
+        is_change = section.intent.action in CHANGES and not _ASKS.search(section.intent.query.text)
+        others = [n for n in notes if n not in concerning] if is_change else []
         notes = [*concerning, *others]
     return SectionNotes(tuple(note for note, _ in notes), collected.problems, tuple(path for _, path in notes))
+
+
+def _rare_terms(section: SectionContext) -> set[str]:
+    """Return the terms of the question that few chunks contain."""
+    reader, terms = section.context.index.reader(), section.intent.query.terms
+    counts = reader.document_frequencies(terms)
+    limit = max(MAX_RARE_CHUNKS, MAX_TERM_SHARE * reader.live_count)
+    return {term for term, count in zip(terms, counts.tolist(), strict=True) if count <= limit}
 
 
 def _memory(section: SectionContext) -> SectionNotes:
