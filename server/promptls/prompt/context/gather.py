@@ -27,8 +27,8 @@ from promptls.prompt.tasks import TaskContext, TaskRequest
 from promptls.prompt.tasks.select import task_context
 from promptls.retrieval.query import parse_query
 
-MAP_SHARE, MAX_MAP_TOKENS, MIN_MAP_TOKENS = 0.08, 640, 140
-"""Share of the budget of the list of regions that are not shown, and its tokens: about 40 regions, and at least five."""
+MAP_SHARE, MAX_MAP_TOKENS, MIN_MAP_TOKENS = 0.04, 320, 140
+"""Share of the budget of the list of regions that are not shown, and its tokens: about 20 regions, and at least five."""
 
 ABSENT_MAP_TOKENS = 320
 """Tokens of this list if what the question asks for does not exist: about 15 regions."""
