@@ -102,11 +102,12 @@ def test_prompt_says_that_what_is_asked_for_does_not_exist(client: Client, quest
     [
         "where is LinkTaco configured?",
         "add support for MongoDB as a store of entries",
+        "can we get MongoDB as a store of entries?",
         "which service saves entries like MongoDB does?",
         "saving an entry fails with MongoDB in front of it, why?",
         "how does @#LinkTacos save entries?",
     ],
-    ids=["exists", "new", "compared", "not asked for", "misspelled"],
+    ids=["exists", "new", "wished for", "compared", "not asked for", "misspelled"],
 )
 def test_code_is_shown_if_the_question_is_about_existing_code(client: Client, question: str) -> None:
     _, prompt = used(client, question)

@@ -27,6 +27,12 @@ def names(question: str, *mentioned: str) -> list[tuple[str, str]]:
         ('a privilege that works like e.g. "manage tag synonyms" does', "manage tag synonyms"),
         ("a reason next to the existing ones like Unkind. Where?", "Unkind"),
         ("should be kept the same way as the confirm-before-closing one", "confirm-before-closing"),
+        ("a toggle for focus. It's more or less what zen mode is. Which files?", "zen mode"),
+        ("a `release` tag. Basically what `vert` does already, in its own color", "vert"),
+        ("a truncate filter, take the hash filter as a template", "hash filter"),
+        ("a memory map, the packet diagram would be a good template", "packet diagram"),
+        ("link a Codeberg account. GitHub already has this, same idea", "GitHub"),
+        ("can we get Bluesky? Telegram was added recently", "Telegram"),
     ],
 )
 def test_existing_feature_that_is_compared_with(question: str, expected: str) -> None:
@@ -38,6 +44,27 @@ def test_existing_feature_that_is_compared_with(question: str, expected: str) ->
     ["I would like to add a setting", "I'd like the same for replies", "it looks like it is never closed"],
 )
 def test_like_that_compares_nothing(question: str) -> None:
+    assert not [name for name, kind in names(question) if kind == "sibling"]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Hook up Datadog as another backend, you find Prometheus under telemetry", ["Datadog", "Prometheus"]),
+        ('I want a new entry "Copy path" beside "Open in Finder"', ["Copy path", "Open in Finder"]),
+        ("could we have utm_id? utm_term is stored, too", ["utm_id", "utm_term"]),
+        ("feature idea: keep-sample, a percentage of row-keep-matched", ["keep-sample", "row-keep-matched"]),
+        ("People want a new page for Codeberg", ["Codeberg"]),  # the first word of a sentence is no name
+    ],
+)
+def test_names_of_a_request_for_something_new_may_be_its_model(question: str, expected: list[str]) -> None:
+    assert [name for name, kind in names(question) if kind == "sibling"] == expected
+
+
+@pytest.mark.parametrize(
+    "question", ["why does Telegram fail?", "who reads max_retries, and how does Prometheus get it?"]
+)
+def test_names_of_other_questions_are_not_models(question: str) -> None:
     assert not [name for name, kind in names(question) if kind == "sibling"]
 
 

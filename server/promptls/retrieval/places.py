@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import islice
+from itertools import chain, islice
 from typing import Literal
 
 from msgspec import Struct
@@ -23,7 +23,7 @@ from promptls.knowledge.project.file_kind import is_test_path
 from promptls.model import CancelToken, FileText, Item, Origin, Span
 from promptls.model.files import is_prompt_document
 from promptls.retrieval.candidates import is_data_file, is_translation
-from promptls.retrieval.query import Query
+from promptls.retrieval.query import Query, is_identifier_style
 
 NameKind = Literal["sibling", "mention", "name"]
 
@@ -51,14 +51,40 @@ _IMPORT = re.compile(
     r"\s*(?:(?:import|from|use|using|include|require|#include|package|@import)\b|(?:const|let|var) .*\brequire\()"
 )
 _FLAG = re.compile(r"(?<![\w-])--?([a-z][\w-]{3,})")
-_SIBLING = re.compile(
-    r"(?<!would )(?<!'d )(?<!\bi )\b(?:(?:like|similar to|analogous to|next to|same (?:way )?as|model(?:l)?ed (?:on|after)|copy of)\b"
-    r"(?! (?:to|that|this|it|so|if|when)\b)|(?:wie|analog zu|como|comme)(?= (?:der|die|das|bei|dem|el|la|los|le|les|pour)\b))"
+_QUOTED = r"\"([^\"\n]{3,60})\"|`([^`\n]{3,60})`"
+_COMPARED = re.compile(
+    r"(?:(?<!would )(?<!'d )(?<!\bi )\b(?:like|similar to|analogous to|next to|same (?:\w+ )?(?:as|way(?: as)?)|model(?:l)?ed (?:on|after)|copy of"
+    r"|akin to|comparable to|equivalent (?:to|of)|counterpart (?:to|of)|parallel to|in the (?:style|spirit|fashion) of|along the lines of"
+    r"|inspired by|mirror|(?:basically|exactly|just|pretty much|more or less|roughly|essentially) what|the way we (?:did|do|handled?)"
+    r"|as (?:happens|is the case|it is done)(?: with| for| in)?)\b(?! (?:to|that|this|it|so|if|when)\b)"
+    r"|\b(?:wie|analog zu|como|igual que|comme|(?:modèle|principe) (?:de|que))(?= (?:der|die|das|bei|dem|el|la|los|le|les|pour|[`\"A-Z])))"
     r"[\s(]*(?:(?:the|an?|our|what|e\.g\.|for|it was done for|we do for|with|existing|others?|ones?|like|der|die|das|dem|bei|beim|el|la|los|le|les|pour)\s+)*"
-    r"(?:\"([^\"\n]{3,60})\"|`([^`\n]{3,60})`|([^.,;:()?!\n]{3,80}))",
+    rf"(?:{_QUOTED}|([^.,;:()?!\n]{{3,80}}))",
     re.I,
 )
 """Words that introduce an existing feature, and its name."""
+_MODEL = re.compile(
+    rf"(?:{_QUOTED}|\b(?!(?:it|this|that|there|and|but|so|what|why|how|which|the|an?|our|take|use|your)\b)((?:[\w+#-]{{1,30}} ){{0,2}}[\w+#.-]{{1,40}}))(?: \([^()\n]{{1,40}}\))? "
+    r"(?:already (?:has|does|works|supports)|(?:already|would be|could be|might be|is|was|has|does|works) (?:[\w-]+ ){0,4}?(?:already|same|recently|template|model|pattern|blueprint|precedent"
+    r"|example|basis|reference|starting point)|as an? (?:template|model|pattern|blueprint|example|reference|starting point))\b",
+    re.I,
+)
+"""The name of an existing feature, and words that make it a model."""
+_ADDITION = re.compile(
+    r"\badd(?:ing)? (?:an?|another|one|new|more|some|support)\b|\b(?:an?|any|some) (?:new|additional|extra|further|custom|second)\b|\banother\b|\bone more\b"
+    r"|\bsupport for\b|\bthere should be\b|\bfeature (?:idea|request)\b|\b(?:let's|could (?:we|you)|can (?:we|you)) (?:get|have|add)\b"
+    r"|\b(?:want|need|love|wanted) (?:an?|to add|to have) |\b(?:where|what|which)\b[^.?!\n]{0,80}\b(?:touch\w*|hook\w*|register\w*|added?|edit|needs? an entry)\b"
+    r"|\b(?:neue[rnms]?|weitere[rnms]?|noch ein\w*|einbauen|hinzufügen|añadir|agregar?|otr[ao]|nuev[ao]|ajouter|nouve\w+|adicionar|nov[ao])\b"
+    r"|добав|增加|添加|新的|支持",
+    re.I,
+)
+"""Words of a request for something new."""
+_STYLED = re.compile(
+    rf"{_QUOTED}|(?<![\w.-])([A-Z][\w+#-]*\w(?: [A-Z][\w-]*\w)*|[a-z][a-z0-9]+(?:-[a-z0-9]+)+)(?![\w-])"
+)
+"""Words in quotes, capitalized words, and words joined by hyphens."""
+_SENTENCE_START = re.compile(r"(?:^|[.?!\n]\s+)\W*$")
+_SUBJECT = re.compile(r" (?:already|is|was|has|does|lives|exists|works|gets|can)\b")
 _SIBLING_END = re.compile(
     r"(?:\s+(?:ones?|does|do|works?|has|is|was|are|already|today|otherwise|so|but|and|in|on|to|for|with|which|that|existing|here)"
     r"|[\s-]+(?:field|integration|provider|plugin|module|service|command|flag|package|button|badge|table|event))\b.*",
@@ -116,7 +142,8 @@ def names_of_places(text: str, query: Query, mentioned: Iterable[str] = ()) -> I
         seen.add(key)
         return not known and len(key) >= MIN_CHARACTERS
 
-    for match in _SIBLING.finditer(text[:MAX_CHARACTERS]):
+    text = text[:MAX_CHARACTERS]
+    for match in chain(_COMPARED.finditer(text), _MODEL.finditer(text)):
         words = _SIBLING_END.sub("", next(filter(None, match.groups())).strip(" -`'\"@#")).split()[:MAX_SIBLING_WORDS]
         spellings = [" ".join(words[:n]).strip("-`'\"@#") for n in range(len(words), 0, -1)]
         spellings = [s for s in spellings if s.lower() not in STOP_WORDS and is_new(s)]
@@ -125,10 +152,23 @@ def names_of_places(text: str, query: Query, mentioned: Iterable[str] = ()) -> I
     for name in mentioned:
         if is_new(last := name.rpartition(".")[2]):
             yield Name((last,), "mention")
-    flags = [match[1] for match in _FLAG.finditer(text[:MAX_CHARACTERS])]
-    for name in (*(re.split(r"\.|::|->", name)[-1] for name in query.code_names), *flags):
+    flags = [match[1] for match in _FLAG.finditer(text)]
+    is_addition = _ADDITION.search(text) is not None
+    styled = _styled(text) if is_addition else ()
+    for name in (*styled, *(re.split(r"\.|::|->", name)[-1] for name in query.code_names), *flags):
         if is_new(name):
-            yield Name((name,), "name")
+            yield Name((name,), "sibling" if is_addition else "name")
+
+
+def _styled(text: str) -> Iterator[str]:
+    """Yield names of prose: quoted, capitalized or hyphenated; the first word of a sentence only if it is the subject."""
+    for match in _STYLED.finditer(text):
+        is_first = match[3] is not None and _SENTENCE_START.search(text, max(0, match.start() - 5), match.start())
+        name = next(filter(None, match.groups())).strip(" -`'\"@#:")
+        if name.lower() not in STOP_WORDS and (
+            not is_first or is_identifier_style(name) or _SUBJECT.match(text, match.end())
+        ):
+            yield name
 
 
 def find_places(

@@ -17,7 +17,10 @@ _ASKS_WHETHER = re.compile(
     re.I,
 )
 """The start of a clause that asks for something existing."""
-_NEW = re.compile(r"\b(?:add(?:ing)?|new|implementing|introduc\w+|creat\w+|writ(?:e|ing)|contribut\w+)\b", re.I)
+_NEW = re.compile(
+    r"\b(?:add(?:ing)?|new|implementing|introduc\w+|creat\w+|writ(?:e|ing)|contribut\w+|(?:can|could) (?:we|you|i) (?:get|have))\b",
+    re.I,
+)
 _COMPARED = re.compile(r"\b(?:like|such as|similar to|e\.g\.).*", re.I)
 _CLAUSE_END = re.compile(r"(?<=[.?!;:])\s+|\s+and (?=how\b|where\b|what\b|which\b|when\b|why\b)|\n")
 _WORD = re.compile(r"(?<![\w@#/.])[A-Za-z][A-Za-z0-9]{2,}\b")
