@@ -36,6 +36,16 @@ WRITE_TIMEOUT = 4
 </form>
 -- web/locales/de.json --
 {{"linktaco_token": "Schlüssel für LinkTaco"}}
+-- README.md --
+Entries are stored in files.
+
+## Limits
+
+There is no Elasticsearch backend, because files are enough.
+
+## Licence
+
+MIT
 -- tests/test_linktaco.py --
 def test_linktaco_saves():
     assert LinkTaco().save(entry)
@@ -97,17 +107,26 @@ def test_prompt_says_that_what_is_asked_for_does_not_exist(client: Client, quest
     assert tokens <= 600
 
 
+def test_documents_are_shown_if_only_they_contain_what_is_asked_for(client: Client) -> None:
+    tokens, prompt = used(client, "which class talks to Elasticsearch?")
+    assert 'No code of the workspace contains "Elasticsearch"' in prompt
+    assert "There is no Elasticsearch backend" in prompt
+    assert "def save" not in prompt
+    assert tokens <= 600
+
+
 @pytest.mark.parametrize(
     "question",
     [
         "where is LinkTaco configured?",
+        "where is the LinktacoToken read?",
         "add support for MongoDB as a store of entries",
         "can we get MongoDB as a store of entries?",
         "which service saves entries like MongoDB does?",
         "saving an entry fails with MongoDB in front of it, why?",
         "how does @#LinkTacos save entries?",
     ],
-    ids=["exists", "new", "wished for", "compared", "not asked for", "misspelled"],
+    ids=["exists", "in another style", "new", "wished for", "compared", "not asked for", "misspelled"],
 )
 def test_code_is_shown_if_the_question_is_about_existing_code(client: Client, question: str) -> None:
     _, prompt = used(client, question)

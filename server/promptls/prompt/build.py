@@ -188,7 +188,9 @@ def build(
             options,
             message_only_layout if gathered.message_only else options.profile.layout,
             () if gathered.message_only else sections.sections,
-            PromptMetadata(intent.types, intent.action, options.budget, unresolved=unresolved),
+            PromptMetadata(
+                intent.types, intent.action, options.budget, unresolved=unresolved, notice=_absent_notice(gathered)
+            ),
         )
         history, history_warnings = redact_turns(() if "history" in mentioned_kinds else options.history)
         left = options.budget - frame.tokens(())
@@ -362,13 +364,18 @@ def _region_map(
     return list_regions(rest, query, context.sources, counter, budget - MAP_FRAME_TOKENS).text
 
 
+def _absent_notice(gathered: Gathered) -> str:
+    """Return that no code contains what is asked for, and whether documents do; "" if nothing is absent."""
+    if not gathered.absent:
+        return ""
+    names = " or ".join(f'"{name}"' for name in gathered.absent)
+    if gathered.candidates.items:
+        return f"No code of the workspace contains {names}, only documents do. The nearest regions are listed below."
+    return f"No file of the workspace contains {names}, so no code is included. The nearest regions are listed below."
+
+
 def _nothing_relevant(gathered: Gathered, options: PromptOptions) -> str:
-    """Return why a prompt has no code: what is asked for does not exist, or no score reaches the threshold; else ""."""
-    if gathered.absent:
-        names = " or ".join(f'"{name}"' for name in gathered.absent)
-        return (
-            f"No file of the workspace contains {names}, so no code is included. The nearest regions are listed below."
-        )
+    """Return why a prompt has no code: no score reaches the threshold; else ""."""
     candidates = gathered.candidates
     if candidates.items or not candidates.below or options.index_completeness < 1:
         return ""

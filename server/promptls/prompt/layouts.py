@@ -53,6 +53,7 @@ class PromptMetadata(Struct, frozen=True):
     budget: int = 0  # tokens
     omitted_count: int = 0  # number of items that the budget left out
     unresolved: tuple[str, ...] = ()  # mentions without a target, as written in the message
+    notice: str = ""  # what the question asks for and the code does not contain
 
 
 class PromptContent(Struct, frozen=True):
@@ -141,11 +142,13 @@ def _context(content: PromptContent, boundary: str, renderer: Renderer | None) -
     if content.output == "text":
         for turn in content.history:
             parts.append(("history", "", fences.fence([("turn", turn.role)], turn.content, boundary)))
+    if content.metadata.notice:
+        parts.append(("context", "", content.metadata.notice))
     retrieved = [text for explicit, text in elements if not explicit]
     if renderer is None or retrieved:
         parts.append(("context", "", SEPARATOR.join(retrieved)))
     head = f"# Context\nBoundary: {boundary}\n\n" if parts else "# Context\n"
-    if content.empty_notice and not content.items:
+    if content.empty_notice and not content.items and not content.metadata.notice:
         parts.append(("context", "", content.empty_notice))
     if unresolved := content.metadata.unresolved:
         parts.append(("context", "", f"Not included, because it could not be resolved: {', '.join(unresolved)}."))

@@ -52,7 +52,7 @@ class Gathered(Struct, frozen=True):
     message_only: bool = False  # whether the prompt is the message alone
     map_tokens: int = 0  # of the list of regions that the prompt does not show
     needs_overview: bool = False  # whether nothing is mentioned or found
-    absent: tuple[str, ...] = ()  # names that the question asks for and no file contains
+    absent: tuple[str, ...] = ()  # names that the question asks for and no code contains
 
 
 def without_dropped(gathered: Gathered, dropped: Sequence[tuple[str, Span]]) -> Gathered:

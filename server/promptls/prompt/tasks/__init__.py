@@ -42,5 +42,5 @@ class TaskContext(Struct, frozen=True):
     items: tuple[Item, ...] = ()  # most important first
     retrieval: Retrieval = "all"
     instructions: tuple[str, ...] = ()  # names of templates of the instructions, for a message without a recipe
-    absent: tuple[str, ...] = ()  # names that the question asks for and no file contains; no code is added
+    absent: tuple[str, ...] = ()  # names that the question asks for and no code contains; no code is added
     as_outlines: bool = False  # whether the prompt shows outlines of the items instead of their code, in this order

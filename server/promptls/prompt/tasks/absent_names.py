@@ -1,13 +1,19 @@
-"""Names that a question asks for although no file contains them: "does this support MongoDB?"."""
+"""Names that a question asks for although no code contains them: "does this support MongoDB?"."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from promptls.index import tokenize
-from promptls.prompt.tasks import TaskRequest
+from promptls.index import split_identifier, stem
+from promptls.knowledge.project.file_kind import is_prose_path
+from promptls.mentions.context import ResolveContext
+from promptls.model import Item, Origin
+from promptls.prompt.tasks import SCORE, TaskRequest
+from promptls.retrieval.places import Name, find_places
 
+MAX_PLACES = 2
+"""Maximum number of places of documents that are shown."""
 MAX_CHARACTERS = 500
 """Maximum length of a question that is examined; a longer one describes a situation."""
 
@@ -27,16 +33,31 @@ _WORD = re.compile(r"(?<![\w@#/.])[A-Za-z][A-Za-z0-9]{2,}\b")
 
 
 def absent_names(request: TaskRequest) -> tuple[str, ...]:
-    """Return the names that a short question asks for or mentions as symbols, and no indexed file contains."""
+    """Return the names that a short question asks for or mentions as symbols, and that no indexed code contains."""
     context, question = request.context, request.question
     if len(question) > MAX_CHARACTERS or not context.index_complete:
         return ()
-    count = context.index.reader().document_frequency
     is_english = request.intent.query.translation is None
     unresolved = (o.mention for o in request.outcomes if o.status == "unresolved" and not o.suggestion)
     mentioned = [mention.target for mention in unresolved if mention.kind == "symbol"]
     names = dict.fromkeys((*mentioned, *_names(question, is_english)))
-    return tuple(name for name in names if not all(map(count, tokenize(name))))
+    return tuple(name for name in names if all(is_prose_path(context.snapshot.label(p)) for p in _paths(name, context)))
+
+
+def _paths(name: str, context: ResolveContext) -> set[str]:
+    """Return the files with a name, in words or as one identifier."""
+    reader, parts = context.index.reader(), split_identifier(name)
+    joined = "".join(parts)
+    spellings = ([*map(stem, parts)], [joined], [stem(joined)], ["_".join(parts)])
+    return set[str]().union(*map(reader.paths_with, spellings))
+
+
+def documents_with(names: Sequence[str], request: TaskRequest) -> tuple[Item, ...]:
+    """Return the places of documents that contain names that no code contains."""
+    context = request.context
+    sought = [Name((name,), "mention") for name in names]
+    places = find_places(sought, (False,), context.snapshot, context.index.reader(), context.sources, context.token)
+    return tuple(Item(p.path, p.span, p.symbol_kind, Origin.TASK, SCORE, p.symbol) for p in places[:MAX_PLACES])
 
 
 def _names(question: str, is_english: bool) -> Iterator[str]:

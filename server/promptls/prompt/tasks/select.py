@@ -18,7 +18,7 @@ from promptls.mentions.syntax.grammar import strip_mentions
 from promptls.model import Item, Origin, Span
 from promptls.prompt.layouts import Message
 from promptls.prompt.tasks import SCORE, Retrieval, TaskContext, TaskRequest
-from promptls.prompt.tasks.absent_names import absent_names
+from promptls.prompt.tasks.absent_names import absent_names, documents_with
 from promptls.prompt.tasks.changes import asks_for_review, items_of_changes
 from promptls.prompt.tasks.existing_tests import asks_for_tests, items_of_tests
 from promptls.prompt.tasks.overview import overview_items
@@ -33,7 +33,7 @@ def task_context(request: TaskRequest) -> TaskContext:
     """Return the items of the tasks of a request, and which retrieved code to add.
 
     - a question about the project as a whole: outlines of its central definitions
-    - something that does not exist: nothing, so that the prompt says so
+    - something that no code contains: the documents that mention it; the prompt says so
     - a stack trace or error message: the code of its frames, and the place that raises the error
     - selected lines, and mentioned ones in a question: the definition around them
     - changes (`@diff`, `@staged`, `@commit`, `@branch`): the changed definitions, their tests and callers
@@ -43,7 +43,7 @@ def task_context(request: TaskRequest) -> TaskContext:
     if request.about_project:
         return TaskContext(tuple(overview_items(request.context)), "none", as_outlines=True)
     if not request.explicit_items and (absent := absent_names(request)):
-        return TaskContext(absent=absent)
+        return TaskContext(documents_with(absent, request), absent=absent)
     mentioned = [outcome.mention for outcome in request.outcomes if outcome.targets]
     trace = stack_trace_items(mask_mentions(request.message, mentioned), request.context)
     items = [*trace.items]
