@@ -5,13 +5,14 @@ One table: the mention, its status, and text that the prompt contains or must no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from conftest import git, write_tree
-from lsp import Client, Json
+from lsp import Client, Json, indexed_client
 
 WORKSPACE = '''
 -- AGENTS.md --
@@ -286,6 +287,18 @@ def test_recent_edits_since_the_last_prompt(tmp_path: Path) -> None:
     (nothing,) = client.build("And now? @recent")["mentions"]
     assert (nothing["status"], nothing["reason"]) == ("unresolved", "No edits within this period.")
     client.kill()
+
+
+def test_pattern_with_many_matches_is_not_searched_to_the_end(tmp_path: Path) -> None:
+    files = (f"-- part_{n}.py --\n" + "".join(f"use({n}, {i})\n" for i in range(3)) for n in range(500))
+    root = write_tree(tmp_path / "many", "\n".join((*files, "-- last.py --\nuse_once(1)\n")))
+    with indexed_client(tmp_path / "cache", root) as client:
+        (many,) = client.build('Where? @pattern:"use($A, $B)"', sections={"retrieval": False})["mentions"]
+        (one,) = client.build('Where? @pattern:"use_once($A)"', sections={"retrieval": False})["mentions"]
+    found = re.fullmatch(r"At least (\d+) matches in \d+ files\.", many["reason"])
+    assert found is not None, many["reason"]
+    assert 200 <= int(found[1]) < 1500
+    assert one["reason"] == "1 match in 1 file."
 
 
 def test_missing_client_context_is_requested(tmp_path: Path) -> None:

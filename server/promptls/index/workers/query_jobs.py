@@ -35,6 +35,8 @@ QUERY_TIMEOUT_S = 10.0
 """Seconds that a worker may take to embed a query."""
 MAX_CACHED_VECTORS = 256
 """Maximum number of cached query vectors; the cache is cleared when full."""
+ENOUGH_MATCHES = 200
+"""Number of matches after which a structural search stops; a prompt shows a part of them."""
 MATCH_BATCH_FILES, MATCH_GRACE_S = 40, 3.0
 """Files in a batch for structural search, and seconds that a worker may exceed the deadline by, because it may have to
 start first."""
@@ -49,6 +51,16 @@ class PatternMatches(Struct, frozen=True):
     files: dict[str, tuple[Span, ...]]  # path → lines of each match
     languages: frozenset[str]  # languages in which the pattern is valid
     searched: int  # number of files searched
+
+    @property
+    def count(self) -> int:
+        """Number of matches."""
+        return sum(map(len, self.files.values()))
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether the search stopped because there are enough matches."""
+        return self.count >= ENOUGH_MATCHES
 
 
 class QueryEmbedder:
@@ -137,11 +149,12 @@ def structural_search(
     token: CancelToken,
     seconds: float,
 ) -> PatternMatches:
-    """Search files for a structural pattern for up to `seconds`; open documents are searched with their unsaved text."""
+    """Search files for a structural pattern for up to `seconds`, until enough matches are found.
+
+    Open documents are searched with their unsaved text.
+    """
     deadline = time.monotonic() + seconds
-    matches: dict[str, tuple[Span, ...]] = {}
-    languages: set[str] = set()
-    searched = 0
+    result = PatternMatches({}, frozenset(), 0)
     roots = tuple(root.path for root in snapshot.roots)
     batches = (paths[first : first + MATCH_BATCH_FILES] for first in range(0, len(paths), MATCH_BATCH_FILES))
     running: deque[tuple[Sequence[str], Future[Response]]] = deque()
@@ -166,12 +179,13 @@ def structural_search(
                 job.cancel()
                 response = None
             if isinstance(response, MatchResult):
-                matches.update(response.files)
-                languages.update(response.languages)
-                searched += len(batch)
-            if deadline > time.monotonic() and (following := next(batches, None)) is not None:
+                languages = result.languages.union(response.languages)
+                result = PatternMatches(
+                    {**result.files, **dict(response.files)}, languages, result.searched + len(batch)
+                )
+            if not result.is_enough and deadline > time.monotonic() and (following := next(batches, None)) is not None:
                 submit(following)
     finally:
         for _, job in running:
             job.cancel()
-    return PatternMatches(matches, frozenset(languages), searched)
+    return result

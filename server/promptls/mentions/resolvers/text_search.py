@@ -158,7 +158,8 @@ def resolve_pattern(mention: Mention, context: ResolveContext) -> MentionOutcome
     parsed = [p for p, e in files.items() if e.encoded_outline and not e.skip_reason and not secret_reason(e.name)]
     paths = sort_by_proximity(context, (p for p in parsed if scope is None or p in scope))
     result = find_pattern(mention.target, paths, context.token, PATTERN_TIMEOUT_S)
-    note = _timeout_note(result.searched, len(paths)) if result.searched < len(paths) else ""
+    is_partial = result.searched < len(paths)
+    note = _timeout_note(result.searched, len(paths)) if is_partial and not result.is_enough else ""
     if not result.languages:
         reason = f"{_quote(mention.target)} is not one piece of code in any language of the workspace.{note}"
         return unresolved(mention, reason)
@@ -172,7 +173,7 @@ def resolve_pattern(mention: Mention, context: ResolveContext) -> MentionOutcome
                 items.setdefault((path, span), item_for_lines(path, span, view.entry.outline, Origin.MENTION))
     if not items:
         return unresolved(mention, f"No code matches the pattern {_quote(mention.target)}.{note}")
-    count = plural(sum(map(len, result.files.values())), "match", "matches")
+    count = f"{'At least ' if is_partial else ''}{plural(result.count, 'match', 'matches')}"
     return included(mention, items.values(), f"{count} in {plural(len(result.files), 'file')}.{note}")
 
 
