@@ -115,6 +115,13 @@ def test_documents_are_shown_if_only_they_contain_what_is_asked_for(client: Clie
     assert tokens <= 600
 
 
+def test_mentioned_file_is_shown_without_code_for_what_does_not_exist(client: Client) -> None:
+    _, prompt = used(client, "@services/linktaco.py where in here is Elasticsearch used?")
+    assert "class LinkTaco:" in prompt
+    assert "There is no Elasticsearch backend" in prompt
+    assert "def save_entry" not in prompt
+
+
 @pytest.mark.parametrize(
     "question",
     [

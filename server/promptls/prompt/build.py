@@ -371,7 +371,7 @@ def _absent_notice(gathered: Gathered) -> str:
     names = " or ".join(f'"{name}"' for name in gathered.absent)
     if gathered.candidates.items:
         return f"No code of the workspace contains {names}, only documents do. The nearest regions are listed below."
-    return f"No file of the workspace contains {names}, so no code is included. The nearest regions are listed below."
+    return f"No file of the workspace contains {names}, so no code is added. The nearest regions are listed below."
 
 
 def _nothing_relevant(gathered: Gathered, options: PromptOptions) -> str:
