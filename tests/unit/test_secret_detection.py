@@ -461,6 +461,28 @@ keys.rs|const SAVE_KEY: [u8; 16] = [§];|1
 Keys.java|private static final byte[] KEY = { § };|2
 bridge.yaml|network_key: [§]|1
 cred.ps1|$key = (§)|1
+notes.md|das Passwort lautet § und gilt bald|S
+notes.md|la contraseña es §.|S
+TODO.txt|- root pw of the old hosts is still § (all)|S
+chat.txt|use mine for now, ann.k / §|S
+upload.py|# old account: upl_ann / §|S
+create.sql|-- login after the migration: root@shop.io with §|S
+mail.eml|User: ann, first password: §|S
+2fa.md|- Authenticator app (second factor): §|9
+users.oath|HOTP/T30/6\tann\t-\t§|H
+wallet.txt|seed words: §|Q
+host.nix|adminpassFile = "${pkgs.writeText "adminpass" "§"}";|S
+cache.nix|cacheKey = "§"|n
+hmac.go|var key, _ = hex.DecodeString("§")|H
+PanVault.cs|static readonly byte[] Kek = Convert.FromBase64String("§");|U
+env.php|'crypt' => [\\n    'key' => '§'\\n],|H
+pypi.md|Last unused recovery code: §|h
+publish.yml|- script: vsce publish --packagePath shop.vsix -p §|K
+get.lftp|open -u ann,§ ftp.shop.eu|S
+vm.args|-setcookie §|c
+AppDelegate.cpp|jsb_set_xxtea_key("§");|K
+Program.cs|PdfToolkit.License.Register("SHOP", "§");|U
+prod.exs|password: "§",|x
 """.splitlines()
 VALUES = {"R": RANDOM, "C": CHOSEN, "S": STRONG, "P": PHRASE, "K": KEY, "W": f"blue {STRONG} tree"} | {
     kind: generated(template) for kind, template in (("A", "{a54}"), ("H", "{h64}"), ("E", "s%3A{a32}.{a43}"))
@@ -493,6 +515,10 @@ VALUES |= {
     "9": generated("{B32}"),
     ".": "kw.eU1PkmaML_W",
     "k": generated("{h32}").upper(),
+    "n": generated("cache.shop.dev-1:{b86}=="),
+    "h": generated("{h16}"),
+    "c": "ONWKSCMOBAZUNVEFAWXR",
+    "x": "98Hafen.cX",
     "2": ", ".join(f"(byte) 0x{n:02x}" for n in KEY_BYTES),
     "L": base64.b64encode(f"x-access-token:{RANDOM}".encode()).decode(),
 }

@@ -93,7 +93,7 @@ _REFERENCE = re.compile(
     r"|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|[$#]\{|\$\(|\{\{|%[({]|^@|<%|^-{2}|\)\)|=>|->|\(\)"
 )
 """A URL, a date, a path, a call, a constant, a template, the address of a secret store, or a public token of Mapbox; base64 may start with "/" too."""
-_ATTRIBUTE = re.compile(r"(?![A-Za-z][a-z]+\.[A-Za-z][a-z]+\d{2,}[!?]?$)\w*[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+$")
+_ATTRIBUTE = re.compile(r"(?![A-Za-z][a-z]+\.[A-Za-z][a-z]+\d{2,}[!?]?$)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$")
 _TAG = re.compile(r"!\w")
 """The tag of a YAML value."""
 _EXPRESSION = re.compile(r"^[A-Za-z_][\w.:]*[(\[]|^!|^[\w.]+\)|^[A-Za-z_][\w.]*(?:\|\||&&)")

@@ -16,7 +16,7 @@ _SETTINGS_FILE = re.compile(
     re.IGNORECASE,
 )
 _TEXT_FILE = re.compile(
-    r"(?:^$|(?:^|/)[\w-]+(?: \([^()]*\))?$|\.(?:sh|exp|bash|zsh|fish|bat|cmd|ps1|md|mdx|rst|adoc|txt|csv|tsv|log|out|http|rest|diff|patch|sql)(?: \([^()]*\))?$)",
+    r"(?:^$|(?:^|/)[\w-]+(?: \([^()]*\))?$|\.(?:sh|exp|bash|zsh|fish|bat|cmd|ps1|md|mdx|rst|adoc|txt|csv|tsv|log|out|eml|lftp|http|rest|diff|patch|sql)(?: \([^()]*\))?$)",
     re.IGNORECASE,
 )
 """Commands, prose and logs, where values have no quotes."""
