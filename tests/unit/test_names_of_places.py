@@ -9,13 +9,14 @@ import pytest
 from promptls.index.files.read import FileLimits
 from promptls.index.snapshot import SourceReader
 from promptls.model import CancelToken, Item, Origin, Span
-from promptls.retrieval.places import names_of_places, with_places
+from promptls.retrieval.places import with_places
 from promptls.retrieval.query import parse_query
+from promptls.retrieval.question_names import question_names
 from workspaces import IndexedSnapshot, snapshot_of
 
 
 def names(question: str, *mentioned: str) -> list[tuple[str, str]]:
-    return [(name.spellings[0], name.kind) for name in names_of_places(question, parse_query(question), mentioned)]
+    return [(name.spellings[0], name.kind) for name in question_names(question, parse_query(question), mentioned)]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
 """Places of the names of a question: lines that contain a name in any spelling, as a text search finds them.
 
 A ranking finds code that resembles a question.  The places of a rare name belong together although they do not resemble
-it: where a setting is declared, read, documented and tested.  Names are those that are written as code or as a flag,
-mentioned symbols, and the existing feature that a request compares a new one with: "like the LinkTaco integration".
+it: where a setting is declared, read, documented and tested.
 """
 
 from __future__ import annotations
@@ -10,10 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from heapq import merge
-from itertools import chain, islice
-from typing import Literal
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,9 +21,8 @@ from promptls.knowledge.project.file_kind import is_test_path
 from promptls.model import CancelToken, FileText, Item, Origin, Span
 from promptls.model.files import is_prompt_document
 from promptls.retrieval.candidates import is_data_file, is_translation
-from promptls.retrieval.query import Query, is_identifier_style
-
-NameKind = Literal["sibling", "mention", "name"]
+from promptls.retrieval.query import Query
+from promptls.retrieval.question_names import MIN_CHARACTERS, Name, NameKind, question_names
 
 MAX_NAMES = 8
 """Maximum number of names whose places are looked up; a pasted log has many."""
@@ -33,16 +30,12 @@ MAX_ROWS = 300
 """Maximum number of chunks with all words of a name; a name in more is not rare."""
 MAX_LINES = {"sibling": 110, "mention": 45, "name": 45}
 """Maximum number of lines with a name: those of a feature that is compared with are wanted, others only if rare."""
-MIN_CHARACTERS = 4
-"""Minimum number of letters and digits of a name."""
 MAX_LINES_BEFORE, MAX_LINES_AFTER = 6, 9
 """Maximum number of lines of a paragraph before and after a line with a name."""
 LINES_BEFORE, LINES_AFTER = 2, 3
 """Lines shown before and after it instead if the paragraph is longer."""
 MAX_DEFINITION = 30
 """Maximum number of lines of a definition that is shown whole instead."""
-MAX_SIBLING_WORDS, MAX_CHARACTERS = 4, 5_000
-"""Maximum number of words of the name of a feature, and of characters of a question that are searched for names."""
 
 _UNTELLING_FILE = re.compile(
     r"CHANGE|\.(?:css|s[ac]ss|less|svg|snap|lock)$|-lock\.|\.min\.|(?:^|/)(?:vendor|node_modules|dist)/", re.I
@@ -50,47 +43,6 @@ _UNTELLING_FILE = re.compile(
 _IMPORT = re.compile(
     r"\s*(?:(?:import|from|use|using|include|require|#include|package|@import)\b|(?:const|let|var) .*\brequire\()"
 )
-_FLAG = re.compile(r"(?<![\w-])--?([a-z][\w-]{3,})")
-_QUOTED = r"\"([^\"\n]{3,60})\"|`([^`\n]{3,60})`"
-_COMPARED = re.compile(
-    r"(?:(?<!would )(?<!'d )(?<!\bi )\b(?:like|similar to|analogous to|next to|same (?:\w+ )?(?:as|way(?: as)?)|model(?:l)?ed (?:on|after)|copy of"
-    r"|akin to|comparable to|equivalent (?:to|of)|counterpart (?:to|of)|parallel to|in the (?:style|spirit|fashion) of|along the lines of"
-    r"|inspired by|mirror|(?:basically|exactly|just|pretty much|more or less|roughly|essentially) what|the way we (?:did|do|handled?)"
-    r"|as (?:happens|is the case|it is done)(?: with| for| in)?)\b(?! (?:to|that|this|it|so|if|when)\b)"
-    r"|\b(?:wie|analog zu|como|igual que|comme|(?:modèle|principe) (?:de|que))(?= (?:der|die|das|bei|dem|el|la|los|le|les|pour|[`\"A-Z])))"
-    r"[\s(]*(?:(?:the|an?|our|what|e\.g\.|for|it was done for|we do for|with|existing|others?|ones?|like|der|die|das|dem|bei|beim|el|la|los|le|les|pour)\s+)*"
-    rf"(?:{_QUOTED}|([^.,;:()?!\n]{{3,80}}))",
-    re.I,
-)
-"""Words that introduce an existing feature, and its name."""
-_MODEL = re.compile(
-    rf"(?:{_QUOTED}|\b(?!(?:it|this|that|there|and|but|so|what|why|how|which|the|an?|our|take|use|your)\b)((?:[\w+#-]{{1,30}} ){{0,2}}[\w+#.-]{{1,40}}))(?: \([^()\n]{{1,40}}\))? "
-    r"(?:already (?:has|does|works|supports)|(?:already|would be|could be|might be|is|was|has|does|works) (?:[\w-]+ ){0,4}?(?:already|same|recently|template|model|pattern|blueprint|precedent"
-    r"|example|basis|reference|starting point)|as an? (?:template|model|pattern|blueprint|example|reference|starting point))\b",
-    re.I,
-)
-"""The name of an existing feature, and words that make it a model."""
-_ADDITION = re.compile(
-    r"\badd(?:ing)? (?:an?|another|one|new|more|some|support)\b|\b(?:an?|any|some) (?:new|additional|extra|further|custom|second)\b|\banother\b|\bone more\b"
-    r"|\bsupport for\b|\bthere should be\b|\bfeature (?:idea|request)\b|\b(?:let's|could (?:we|you)|can (?:we|you)) (?:get|have|add)\b"
-    r"|\b(?:want|need|love|wanted) (?:an?|to add|to have) |\b(?:where|what|which)\b[^.?!\n]{0,80}\b(?:touch\w*|hook\w*|register\w*|added?|edit|needs? an entry)\b"
-    r"|\b(?:neue[rnms]?|weitere[rnms]?|noch ein\w*|einbauen|hinzufügen|añadir|agregar?|otr[ao]|nuev[ao]|ajouter|nouve\w+|adicionar|nov[ao])\b"
-    r"|добав|增加|添加|新的|支持",
-    re.I,
-)
-"""Words of a request for something new."""
-_STYLED = re.compile(
-    rf"{_QUOTED}|(?<![\w.-])([A-Z][\w+#-]*\w(?: [A-Z][\w-]*\w)*|[a-z][a-z0-9]+(?:-[a-z0-9]+)+)(?![\w-])"
-)
-"""Words in quotes, capitalized words, and words joined by hyphens."""
-_SENTENCE_START = re.compile(r"(?:^|[.?!\n]\s+)\W*$")
-_SUBJECT = re.compile(r" (?:already|is|was|has|does|lives|exists|works|gets|can)\b")
-_SIBLING_END = re.compile(
-    r"(?:\s+(?:ones?|does|do|works?|has|is|was|are|already|today|otherwise|so|but|and|in|on|to|for|with|which|that|existing|here)"
-    r"|[\s-]+(?:field|integration|provider|plugin|module|service|command|flag|package|button|badge|table|event))\b.*",
-    re.I | re.S,
-)
-
 
 WEIGHTS = {"offset": 1.55, "sibling": 0.91, "mention": 0.72, "count": -0.51, "own file": -1.09, "region": 0.38}
 """Logistic regression of the share of needed lines: kind of the name, logarithm of the number of its places, whether the
@@ -112,13 +64,6 @@ calls: prompts have 97 instead of 66 % of these lines.  116 ask for its tests: 8
 """
 
 
-class Name(Struct, frozen=True):
-    """A name of a question; of a sibling, the alternatives with fewer words."""
-
-    spellings: tuple[str, ...]
-    kind: NameKind
-
-
 class Place(Struct, frozen=True):
     """Lines around an occurrence of a name."""
 
@@ -130,45 +75,6 @@ class Place(Struct, frozen=True):
     symbol: str = ""  # qualified name of the definition, if the place is one
     symbol_kind: str = "text"
     meant: float = 1.0  # probability that the question is about the name
-
-
-def names_of_places(text: str, query: Query, mentioned: Iterable[str] = ()) -> Iterator[Name]:
-    """Yield the names of a question, those of compared features first; `mentioned` are qualified names of symbols."""
-    seen: set[str] = set()
-
-    def is_new(name: str) -> bool:
-        key = "".join(split_identifier(name))
-        known = key in seen
-        seen.add(key)
-        return not known and len(key) >= MIN_CHARACTERS
-
-    text = text[:MAX_CHARACTERS]
-    for match in chain(_COMPARED.finditer(text), _MODEL.finditer(text)):
-        words = _SIBLING_END.sub("", next(filter(None, match.groups())).strip(" -`'\"@#")).split()[:MAX_SIBLING_WORDS]
-        spellings = [" ".join(words[:n]).strip("-`'\"@#") for n in range(len(words), 0, -1)]
-        spellings = [s for s in spellings if s.lower() not in STOP_WORDS and is_new(s)]
-        if spellings:
-            yield Name(tuple(spellings), "sibling")
-    for name in mentioned:
-        if is_new(last := name.rpartition(".")[2]):
-            yield Name((last,), "mention")
-    flags = [match[1] for match in _FLAG.finditer(text)]
-    is_addition = _ADDITION.search(text) is not None
-    styled = _styled(text) if is_addition else ()
-    for name in (*styled, *(re.split(r"\.|::|->", name)[-1] for name in query.code_names), *flags):
-        if is_new(name):
-            yield Name((name,), "sibling" if is_addition else "name")
-
-
-def _styled(text: str) -> Iterator[str]:
-    """Yield names of prose: quoted, capitalized or hyphenated; the first word of a sentence only if it is the subject."""
-    for match in _STYLED.finditer(text):
-        is_first = match[3] is not None and _SENTENCE_START.search(text, max(0, match.start() - 5), match.start())
-        name = next(filter(None, match.groups())).strip(" -`'\"@#:")
-        if name.lower() not in STOP_WORDS and (
-            not is_first or is_identifier_style(name) or _SUBJECT.match(text, match.end())
-        ):
-            yield name
 
 
 def find_places(
@@ -330,7 +236,7 @@ def with_places(
     Raises:
         Cancelled: The token is set.
     """
-    names = names_of_places(question, query, mentioned)
+    names = question_names(question, query, mentioned)
     with_tests = (True, False) if query.seeks_uses else (query.about_tests,)
     places = find_places(names, with_tests, snapshot, reader, sources, token)
     if query.seeks_tests or query.seeks_uses:

@@ -10,7 +10,8 @@ from promptls.knowledge.project.file_kind import is_prose_path
 from promptls.mentions.context import ResolveContext
 from promptls.model import Item, Origin
 from promptls.prompt.tasks import SCORE, TaskRequest
-from promptls.retrieval.places import Name, find_places
+from promptls.retrieval.places import find_places
+from promptls.retrieval.question_names import Name
 
 MAX_PLACES = 2
 """Maximum number of places of documents that are shown."""
