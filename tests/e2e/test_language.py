@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import git, make_shop
+from conftest import git, make_shop, write_tree
 from lsp import Client, Json, ResponseError, Visit
 
 QUESTION = """\
@@ -203,6 +203,20 @@ def test_lens_raises_the_budget_of_a_document_whose_mentions_do_not_fit(page: Op
     assert page.client.build("Explain @shop/long.py", document=page.uri)["tokens"]["budget"] == 8_000
     with pytest.raises(ResponseError, match="tokens: must be from 1 to"):
         page.client.request("promptls/setBudget", {"uri": other.uri, "tokens": 0})
+
+
+def test_chosen_budget_refreshes_the_lenses_although_no_diagnostic_changes(tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "shop", "-- cart.py --\ndef total():\n    return 1\n")
+    with Client(tmp_path / "cache") as client:
+        client.initialize(root, capabilities={"workspace": {"codeLens": {"refreshSupport": True}}})
+        client.wait_indexed()
+        document = OpenPrompt(client, root, "untitled:Question", "Explain @cart.py")
+        client.wait_server_request("workspace/codeLens/refresh")
+        document.request("codeLens")
+        client.server_requests.clear()
+        client.request("promptls/setBudget", {"uri": document.uri, "tokens": 2_000})
+        client.wait_server_request("workspace/codeLens/refresh")
+        assert "of 2,000 tokens" in document.request("codeLens")[0]["command"]["title"]
 
 
 def test_semantic_tokens_are_encoded_relatively(page: OpenPrompt) -> None:

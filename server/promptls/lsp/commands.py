@@ -69,6 +69,7 @@ async def set_budget(server: PromptServer, *arguments: Any) -> None:
         raise JsonRpcInvalidParams(f"tokens: must be from 1 to {MAX_TOKENS:,}.", data={"field": "tokens", "valid": []})
     if server.session is not None:
         server.session.set_budget(params.uri, params.tokens)
+        server.published_diagnostics.pop(params.uri, None)  # so that lenses are refreshed if no diagnostic changes
         schedule_diagnostics(server, 0)
 
 

@@ -10,7 +10,7 @@ import { waitFor } from "../lib/report";
 import type { ScenarioContext } from "./run_ui_tests";
 
 /** Number of files that take the indexer a few seconds. */
-const MANY_FILES = 5000;
+const MANY_FILES = 8000;
 
 /** Create an executable that starts the server as soon as the file `start` next to it exists. */
 export function writeWaitingServer(folder: string): string {
