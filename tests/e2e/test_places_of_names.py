@@ -127,13 +127,25 @@ def test_mentioned_file_is_shown_without_code_for_what_does_not_exist(client: Cl
     [
         "where is LinkTaco configured?",
         "where is the LinktacoToken read?",
+        "how can I configure Elasticsearch to save entries?",
+        "where do the docs say that Elasticsearch saves entries?",
         "add support for MongoDB as a store of entries",
         "can we get MongoDB as a store of entries?",
         "which service saves entries like MongoDB does?",
         "saving an entry fails with MongoDB in front of it, why?",
         "how does @#LinkTacos save entries?",
     ],
-    ids=["exists", "in another style", "new", "wished for", "compared", "not asked for", "misspelled"],
+    ids=[
+        "exists",
+        "in another style",
+        "asks how",
+        "in documents",
+        "new",
+        "wished for",
+        "compared",
+        "not asked for",
+        "misspelled",
+    ],
 )
 def test_code_is_shown_if_the_question_is_about_existing_code(client: Client, question: str) -> None:
     _, prompt = used(client, question)

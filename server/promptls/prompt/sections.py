@@ -40,9 +40,10 @@ MIN_SHARED_TERMS = 2
 MAX_TERM_SHARE, MAX_RARE_CHUNKS = 0.02, 10
 """Maximum share of the chunks that contain such a term, and their number in a small workspace; others say nothing."""
 CHANGES = frozenset({"create", "modify", "fix", "refactor"})
-"""Actions that change code, for which all rules count, unless the message asks something as well."""
-_ASKS = re.compile(
-    r"(?:^|[.?!,:;\n(]\s*|\s-\s+|\b(?:and|but|so|ok)\s+)(?:how|why|what|where|which|who|when|is|are|does|do|did)\b",
+"""Actions that change code, for which all rules count, unless the message asks a question as well."""
+_QUESTION = re.compile(
+    r"(?:^|[.?!,:;\n(]\s*|\s-\s+|\b(?:and|but|so|ok)\s+)(?:how|why|what|where|which|who|when|is|are|does|do|did)\b"
+    r"[^.?!\n]{0,200}\?",
     re.I,
 )
 _ASKS_FOR_COMMAND = re.compile(
@@ -202,7 +203,7 @@ def _rules(section: SectionContext) -> SectionNotes:
     if sum(len(note.text) for note, _ in notes) > MAX_WHOLE_RULES:
         terms = _rare_terms(section)
         concerning = [n for n in notes if len(terms.intersection(tokenize(n[0].text))) >= MIN_SHARED_TERMS]
-        is_change = section.intent.action in CHANGES and not _ASKS.search(section.intent.query.text)
+        is_change = section.intent.action in CHANGES and not _QUESTION.search(section.intent.query.text)
         others = [n for n in notes if n not in concerning] if is_change else []
         notes = [*concerning, *others]
     return SectionNotes(tuple(note for note, _ in notes), collected.problems, tuple(path for _, path in notes))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
 
 from promptls.index import split_identifier, stem
 from promptls.knowledge.project.file_kind import is_prose_path
@@ -15,15 +16,17 @@ from promptls.retrieval.question_names import Name
 
 MAX_PLACES = 2
 """Maximum number of places of documents that are shown."""
+MAX_PROSE_SHARE, MAX_FILES = 0.5, 2_000
+"""Maximum share of documents in a workspace of code, and number of files that are looked at for it."""
 MAX_CHARACTERS = 500
 """Maximum length of a question that is examined; a longer one describes a situation."""
 
 _ASKS_WHETHER = re.compile(
     r"\W*(?:(?:so|and|but|or|hi|hey|hello|ok|okay|please|also)\W+)*(?:where|which|what (?:file|class|setting|option)|is there|are there|does|do we"
-    r"|can i|can we|how (?:do|can) (?:i|we) (?:use|set|configure|enable|point|turn on)|dónde|hay|gibt es|wo)\b",
+    r"|(?P<how>can i|can we|how (?:do|can) (?:i|we) (?:use|set|configure|enable|point|turn on))|dónde|hay|gibt es|wo)\b",
     re.I,
 )
-"""The start of a clause that asks for something existing."""
+"""The start of a clause that asks for something existing; documents answer how it is used."""
 _NEW = re.compile(
     r"\b(?:add(?:ing)?|new|implementing|introduc\w+|creat\w+|writ(?:e|ing)|contribut\w+|(?:can|could) (?:we|you|i) (?:get|have))\b",
     re.I,
@@ -38,11 +41,24 @@ def absent_names(request: TaskRequest) -> tuple[str, ...]:
     context, question = request.context, request.question
     if len(question) > MAX_CHARACTERS or not context.index_complete:
         return ()
-    is_english = request.intent.query.translation is None
+    query = request.intent.query
     unresolved = (o.mention for o in request.outcomes if o.status == "unresolved" and not o.suggestion)
-    mentioned = [mention.target for mention in unresolved if mention.kind == "symbol"]
-    names = dict.fromkeys((*mentioned, *_names(question, is_english)))
-    return tuple(name for name in names if all(is_prose_path(context.snapshot.label(p)) for p in _paths(name, context)))
+    mentioned = [(mention.target, False) for mention in unresolved if mention.kind == "symbol"]
+    names = dict([*_names(question, is_english=query.translation is None), *mentioned])
+
+    def is_absent(name: str, asks_how: bool) -> bool:
+        paths = _paths(name, context)
+        if not paths or asks_how or query.about_docs:
+            return not paths
+        return _prose_share(paths, context) == 1 and _prose_share(context.snapshot.files, context) < MAX_PROSE_SHARE
+
+    return tuple(name for name, asks_how in names.items() if is_absent(name, asks_how))
+
+
+def _prose_share(paths: Collection[str], context: ResolveContext) -> float:
+    """Return the share of documents in files, in the first ones if there are many."""
+    some = [is_prose_path(context.snapshot.label(path)) for path in islice(paths, MAX_FILES)]
+    return sum(some) / max(1, len(some))
 
 
 def _paths(name: str, context: ResolveContext) -> set[str]:
@@ -61,14 +77,18 @@ def documents_with(names: Sequence[str], request: TaskRequest) -> tuple[Item, ..
     return tuple(Item(p.path, p.span, p.symbol_kind, Origin.TASK, SCORE, p.symbol) for p in places[:MAX_PLACES])
 
 
-def _names(question: str, is_english: bool) -> Iterator[str]:
-    """Yield abbreviations, CamelCase and, in English, capitalized words of the clauses that ask for something existing."""
+def _names(question: str, is_english: bool) -> Iterator[tuple[str, bool]]:
+    """Yield names of the clauses that ask for something existing, and whether a clause asks how it is used.
+
+    Names are abbreviations, CamelCase and, in English, capitalized words.
+    """
     for clause in (_COMPARED.sub("", clause) for clause in _CLAUSE_END.split(question)):
-        if not _ASKS_WHETHER.match(clause) or _NEW.search(clause):
+        asks = _ASKS_WHETHER.match(clause)
+        if asks is None or _NEW.search(clause):
             continue
         for match in _WORD.finditer(clause):
             name = match[0]
             is_first = not clause[: match.start()].strip(" ¿\"'(")
             is_abbreviation = re.search(r"[a-z][A-Z]|[A-Z]{2}", name) is not None
             if is_abbreviation or (is_english and name[0].isupper() and not is_first):
-                yield name
+                yield name, asks["how"] is not None

@@ -42,8 +42,8 @@ def task_context(request: TaskRequest) -> TaskContext:
     """
     if request.about_project:
         return TaskContext(tuple(overview_items(request.context)), "none", as_outlines=True)
-    names_lines = any(item.kind not in ("file", "folder") for item in request.explicit_items)
-    if not names_lines and (absent := absent_names(request)):
+    has_files_only = all(item.kind in ("file", "folder") for item in request.explicit_items)
+    if has_files_only and (absent := absent_names(request)):
         return TaskContext(documents_with(absent, request), absent=absent)
     mentioned = [outcome.mention for outcome in request.outcomes if outcome.targets]
     trace = stack_trace_items(mask_mentions(request.message, mentioned), request.context)
