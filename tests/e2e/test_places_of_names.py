@@ -107,19 +107,22 @@ def test_prompt_says_that_what_is_asked_for_does_not_exist(client: Client, quest
     assert tokens <= 600
 
 
-def test_documents_are_shown_if_only_they_contain_what_is_asked_for(client: Client) -> None:
-    tokens, prompt = used(client, "which class talks to Elasticsearch?")
+@pytest.mark.parametrize(
+    ("question", "mentioned"),
+    [
+        ("which class talks to Elasticsearch?", ""),
+        ("@services/linktaco.py where in here is Elasticsearch used?", "class LinkTaco:"),
+    ],
+)
+def test_documents_are_shown_if_only_they_contain_what_is_asked_for(
+    client: Client, question: str, mentioned: str
+) -> None:
+    tokens, prompt = used(client, question)
     assert 'No code of the workspace contains "Elasticsearch"' in prompt
     assert "There is no Elasticsearch backend" in prompt
-    assert "def save" not in prompt
-    assert tokens <= 600
-
-
-def test_mentioned_file_is_shown_without_code_for_what_does_not_exist(client: Client) -> None:
-    _, prompt = used(client, "@services/linktaco.py where in here is Elasticsearch used?")
-    assert "class LinkTaco:" in prompt
-    assert "There is no Elasticsearch backend" in prompt
+    assert mentioned in prompt
     assert "def save_entry" not in prompt
+    assert tokens <= 600
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_like_that_compares_nothing(question: str) -> None:
         ('I want a new entry "Copy path" beside "Open in Finder"', ["Copy path", "Open in Finder"]),
         ("could we have utm_id? utm_term is stored, too", ["utm_id", "utm_term"]),
         ("feature idea: keep-sample, a percentage of row-keep-matched", ["keep-sample", "row-keep-matched"]),
-        ("People want a new page for Codeberg", ["Codeberg"]),  # the first word of a sentence is no name
+        ("People want a new page for Codeberg", ["Codeberg"]),  # the first word of a sentence does not count
     ],
 )
 def test_names_of_a_request_for_something_new_may_be_its_model(question: str, expected: list[str]) -> None:

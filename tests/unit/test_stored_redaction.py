@@ -1,4 +1,4 @@
-"""What is stored is redacted: settings, prose and outlines; and words that are data are not terms of the index."""
+"""Settings, prose and outlines are redacted before they are stored, and random words are not terms of the index."""
 
 from pathlib import Path
 

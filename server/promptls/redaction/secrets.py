@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import re2
 
 MARKER = "⟦redacted: {}⟧"
-"""What replaces a secret, with its name."""
+"""Replacement of a secret; the name is that of the kind of secret."""
 MIN_TOKEN_CHARACTERS = 20
 """Length of the shortest token in characters; few names of symbols are longer."""
 _HUNK = re.compile(r"(?m)^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")

@@ -85,58 +85,39 @@ def _any(*phrases: str) -> str:
 
 _FLAG = re.compile(r"(?<![\w-])--?([a-z][\w-]{3,})")
 _QUOTED = r"\"([^\"\n]{3,60})\"|`([^`\n]{3,60})`"
-_NOUN = _any(
-    "template", "model", "pattern", "blueprint", "precedent", "example", "basis", "reference", "starting point"
+_MODEL_NOUN = _any(*"template model pattern blueprint precedent example basis reference".split(), "starting point")
+_ARTICLES = _any(
+    *"the an? our what for with existing others? ones? like der die das dem bei beim el la los le les pour".split(),
+    *(r"e\.g\.", "it was done for", "we do for"),
 )
+_PRONOUNS = _any(*"it this that there and but so what why how which the an? our your take use".split())
 
 _COMPARED = re.compile(
     _any(
         r"(?<!would )(?<!'d )(?<!\bi )\b"
         + _any(
-            *("like", "similar to", "akin to", "comparable to", "analogous to", "next to", "parallel to"),
+            *("like", "similar to", "akin to", "comparable to", "analogous to", "next to", "parallel to", "mirror"),
             *("equivalent (?:to|of)", "counterpart (?:to|of)", "copy of", r"model(?:l)?ed (?:on|after)", "inspired by"),
-            *("mirror", "along the lines of", "in the (?:style|spirit|fashion) of"),
-            *(r"same (?:\w+ )?(?:as|way(?: as)?)", "the way we (?:did|do|handled?)"),
-            r"as (?:happens|is the case|it is done)(?: with| for| in)?",
+            *("along the lines of", "in the (?:style|spirit|fashion) of", "the way we (?:did|do|handled?)"),
+            *(r"same (?:\w+ )?(?:as|way(?: as)?)", r"as (?:happens|is the case|it is done)(?: with| for| in)?"),
             "(?:basically|exactly|just|pretty much|more or less|roughly|essentially) what",
         )
         + r"\b(?! (?:to|that|this|it|so|if|when)\b)",
-        r"\b"
-        + _any("wie", "analog zu", "como", "igual que", "comme", "(?:modèle|principe) (?:de|que)")
-        + r"(?= (?:der|die|das|bei|dem|el|la|los|le|les|pour|[`\"A-Z]))",
+        r"\b(?:wie|analog zu|como|igual que|comme|(?:modèle|principe) (?:de|que))"
+        r"(?= (?:der|die|das|bei|dem|el|la|los|le|les|pour|[`\"A-Z]))",
     )
-    + r"[\s(]*(?:"
-    + _any(
-        *(
-            "the",
-            "an?",
-            "our",
-            "what",
-            r"e\.g\.",
-            "for",
-            "it was done for",
-            "we do for",
-            "with",
-            "existing",
-            "others?",
-            "ones?",
-        ),
-        *("like", "der", "die", "das", "dem", "bei", "beim", "el", "la", "los", "le", "les", "pour"),
-    )
-    + rf"\s+)*(?:{_QUOTED}|([^.,;:()?!\n]{{3,80}}))",
+    + rf"[\s(]*(?:{_ARTICLES}\s+)*(?:{_QUOTED}|([^.,;:()?!\n]{{3,80}}))",
     re.I,
 )
 """Words that introduce an existing feature, and its name: "basically what zen mode is"."""
 
 _MODEL = re.compile(
-    rf"(?:{_QUOTED}|\b(?!{_any('it', 'this', 'that', 'there', 'and', 'but', 'so', 'what', 'why', 'how', 'which')}\b)"
-    rf"(?!{_any('the', 'an?', 'our', 'your', 'take', 'use')}\b)"
-    r"((?:[\w+#-]{1,30} ){0,2}[\w+#.-]{1,40}))(?: \([^()\n]{1,40}\))? "
+    rf"(?:{_QUOTED}|\b(?!{_PRONOUNS}\b)((?:[\w+#-]{{1,30}} ){{0,2}}[\w+#.-]{{1,40}}))(?: \([^()\n]{{1,40}}\))? "
     + _any(
         "already (?:has|does|works|supports)",
-        _any("already", "would be", "could be", "might be", "is", "was", "has", "does", "works")
-        + rf" (?:[\w-]+ ){{0,4}}?{_any('already', 'same', 'recently', _NOUN)}",
-        f"as an? {_NOUN}",
+        "(?:already|would be|could be|might be|is|was|has|does|works)"
+        rf" (?:[\w-]+ ){{0,4}}?(?:already|same|recently|{_MODEL_NOUN})",
+        f"as an? {_MODEL_NOUN}",
     )
     + r"\b",
     re.I,

@@ -35,8 +35,8 @@ QUERY_TIMEOUT_S = 10.0
 """Seconds that a worker may take to embed a query."""
 MAX_CACHED_VECTORS = 256
 """Maximum number of cached query vectors; the cache is cleared when full."""
-ENOUGH_MATCHES = 200
-"""Number of matches after which a structural search stops; a prompt shows a part of them."""
+MATCH_LIMIT = 200
+"""Number of matches at which a structural search stops; a prompt shows a part of them."""
 MATCH_BATCH_FILES, MATCH_GRACE_S = 40, 3.0
 """Files in a batch for structural search, and seconds that a worker may exceed the deadline by, because it may have to
 start first."""
@@ -58,9 +58,9 @@ class PatternMatches(Struct, frozen=True):
         return sum(map(len, self.files.values()))
 
     @property
-    def is_enough(self) -> bool:
-        """Whether the search stopped because there are enough matches."""
-        return self.count >= ENOUGH_MATCHES
+    def reached_limit(self) -> bool:
+        """True if the search stopped at the limit of matches."""
+        return self.count >= MATCH_LIMIT
 
 
 class QueryEmbedder:
@@ -149,7 +149,7 @@ def structural_search(
     token: CancelToken,
     seconds: float,
 ) -> PatternMatches:
-    """Search files for a structural pattern for up to `seconds`, until enough matches are found.
+    """Search files for a structural pattern for up to `seconds`, up to a limit of matches.
 
     Open documents are searched with their unsaved text.
     """
@@ -183,7 +183,11 @@ def structural_search(
                 result = PatternMatches(
                     {**result.files, **dict(response.files)}, languages, result.searched + len(batch)
                 )
-            if not result.is_enough and deadline > time.monotonic() and (following := next(batches, None)) is not None:
+            if (
+                not result.reached_limit
+                and deadline > time.monotonic()
+                and (following := next(batches, None)) is not None
+            ):
                 submit(following)
     finally:
         for _, job in running:

@@ -159,7 +159,7 @@ def resolve_pattern(mention: Mention, context: ResolveContext) -> MentionOutcome
     paths = sort_by_proximity(context, (p for p in parsed if scope is None or p in scope))
     result = find_pattern(mention.target, paths, context.token, PATTERN_TIMEOUT_S)
     is_partial = result.searched < len(paths)
-    note = _timeout_note(result.searched, len(paths)) if is_partial and not result.is_enough else ""
+    note = _timeout_note(result.searched, len(paths)) if is_partial and not result.reached_limit else ""
     if not result.languages:
         reason = f"{_quote(mention.target)} is not one piece of code in any language of the workspace.{note}"
         return unresolved(mention, reason)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from promptls.index import split_identifier, stem
+from promptls.index import Snapshot, split_identifier, stem
 from promptls.knowledge.project.file_kind import is_prose_path
 from promptls.mentions.context import ResolveContext
 from promptls.model import Item, Origin
@@ -16,8 +16,8 @@ from promptls.retrieval.question_names import Name
 
 MAX_PLACES = 2
 """Maximum number of places of documents that are shown."""
-MAX_PROSE_SHARE, MAX_FILES = 0.5, 2_000
-"""Maximum share of documents in a workspace of code, and number of files that are looked at for it."""
+MAX_PROSE_SHARE, MAX_COUNTED_FILES = 0.5, 2_000
+"""Maximum share of documents in a workspace of code, and number of files for which it is determined."""
 MAX_CHARACTERS = 500
 """Maximum length of a question that is examined; a longer one describes a situation."""
 
@@ -50,15 +50,14 @@ def absent_names(request: TaskRequest) -> tuple[str, ...]:
         paths = _paths(name, context)
         if not paths or asks_how or query.about_docs:
             return not paths
-        return _prose_share(paths, context) == 1 and _prose_share(context.snapshot.files, context) < MAX_PROSE_SHARE
+        return all(is_prose_path(context.snapshot.label(path)) for path in paths) and _is_mostly_code(context.snapshot)
 
     return tuple(name for name, asks_how in names.items() if is_absent(name, asks_how))
 
 
-def _prose_share(paths: Collection[str], context: ResolveContext) -> float:
-    """Return the share of documents in files, in the first ones if there are many."""
-    some = [is_prose_path(context.snapshot.label(path)) for path in islice(paths, MAX_FILES)]
-    return sum(some) / max(1, len(some))
+def _is_mostly_code(snapshot: Snapshot) -> bool:
+    documents = [is_prose_path(snapshot.label(path)) for path in islice(snapshot.files, MAX_COUNTED_FILES)]
+    return sum(documents) < MAX_PROSE_SHARE * len(documents)
 
 
 def _paths(name: str, context: ResolveContext) -> set[str]:
