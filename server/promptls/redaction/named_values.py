@@ -16,6 +16,7 @@ from promptls.redaction.place import Place
 from promptls.redaction.rules import Secret, Source, compile_linear, matching_fields
 from promptls.redaction.secret_names import NameKind, name_kind
 from promptls.redaction.values import (
+    SIGNED_WORD,
     is_basic_login,
     is_chosen_key,
     is_clear_password,
@@ -46,14 +47,14 @@ _RUN = re.compile(r"""[^\s"'`<>;,&(){}\[\]]*""")
 """Text without a blank, a quote or another end of a value."""
 _NAME_END = re.compile(r"[\w-]{0,72}(?:\.[A-Za-z_]\w{0,24}){0,3}")
 _NAME_CHARACTERS = frozenset("_-.")
-_QUOTED_VALUE = r"""(?:\\?["'`])([^\s"'`\\⟦⟧]{6,400}|[^\n"'`\\⟦⟧]{6,400})(?=\\?["'`])"""
+_QUOTED_VALUE = r"""(?:\\?["'`])([^\s"'`\\⟦⟧]{6,4000}|[^\n"'`\\⟦⟧]{6,400})(?=\\?["'`])"""
 _BARE_VALUE = r"""(?P<bare>[^\s"'`⟦⟧]{6,400})"""
 _ASSIGNED = re.compile(
     r"""(?P<end>\\?["'`]?\]?)[ \t]{0,16}"""
     r"""(?:"""
     r"""(?::[ \t]?&?(?:'static[ \t])?\[?[A-Za-z][\w.<>\[\]?; ]{0,24}[ \t]{0,4}(?==))?"""  # a type annotation
     r"""(?:\{[^{}\n]{0,24}\}[ \t]{0,4}(?==))?"""  # accessors of a property
-    r"""(?P<operator>=>|:=|:-|\|\|=?|\?\?=?|\?[:=]|={1,3}|:|<-)"""
+    r"""(?P<operator>=>|:=|:-|\|\|=?|\?\?=?|\?[:=]|={1,3}|:|<-|to(?=[ ]["']))"""
     r"""|(?P<call>[({][ \t]*(?=["']))"""  # of a method or a macro
     r"""|(?P<comma>,)(?:(?<=["'],)[^()\n]{0,80}?\bdefault[ ]?=)?"""  # a pair of arguments, or an option and its default
     r"""|(?<=["'])[ \t]?(?P<attribute>(?:value|content|default)[ \t]?=|[^<>\n]{0,40}>)"""  # of an XML element
@@ -71,7 +72,7 @@ _NEXT_LINE = re.compile(  # of Kubernetes, Terraform and CloudFormation
     r"""[ \t]*["']?(?:value|default)["']?[ \t]{0,16}[:=][ \t]*["']?(?P<value>[^\s"'⟦⟧]{6,400})""",
     re.IGNORECASE,
 )
-_SEPARATOR = r"""(?:[\\"'`\]]{0,3}[ \t]{0,16}(?:[:=<>(){|?,]|[NE]?["']|\r?\n))"""
+_SEPARATOR = r"""(?:[\\"'`\]]{0,3}[ \t]{0,16}(?:[:=<>(){|?,]|to[ ]["']|[NE]?["']|\r?\n))"""
 """The start of what the patterns above match, in the syntax of RE2."""
 _LIST_START = re.compile(
     r"""["'`]?\]?(?::[ \t]?[\w.<>\[\], ]{1,40}?[ \t]?(?==))?[ \t]{0,16}(?:=>|:=|=|:)[ \t]{0,16}"""
@@ -93,10 +94,10 @@ _REFERENCE = re.compile(
     r"|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|[$#]\{|\$\(|\{\{|%[({]|^@|<%|^-{2}|\)\)|=>|->|\(\)"
 )
 """A URL, a date, a path, a call, a constant, a template, the address of a secret store, or a public token of Mapbox; base64 may start with "/" too."""
-_ATTRIBUTE = re.compile(r"(?![A-Za-z][a-z]+\.[A-Za-z][a-z]+\d{2,}[!?]?$)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$")
+_ATTRIBUTE = re.compile(r"(?![A-Za-z][a-z]+\.[A-Za-z][a-z]+\d+[!?]?$)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$")
 _TAG = re.compile(r"!\w")
 """The tag of a YAML value."""
-_EXPRESSION = re.compile(r"^[A-Za-z_][\w.:]*[(\[]|^!|^[\w.]+\)|^[A-Za-z_][\w.]*(?:\|\||&&)")
+_EXPRESSION = re.compile(r"^[A-Za-z_][\w.:]*[(\[]|^!(?![A-Z][a-z]+!?\d)|^[\w.]+\)|^[A-Za-z_][\w.]*(?:\|\||&&)")
 """The start of a call, an element, a negation or a condition: not the start of a value without quotes."""
 _PROSE = re.compile(r"[ \t]+(?:[^\W\d_]{2,}(?![\w.-]*[=:])|=[ \t])")
 """Another word after a value: the value is the first word of a sentence, or a type."""
@@ -224,6 +225,8 @@ def is_secret_literal(value: str, name: str, place: Place) -> bool:
 
 def _is_reference(value: str, bare: bool) -> bool:
     """Return whether a value stands for another one; `bare`: it has no quotes."""
+    if SIGNED_WORD.fullmatch(value):
+        return False
     if _REFERENCE.search(value) or (bare and _TAG.match(value)):
         return True
     if _ATTRIBUTE.match(value):

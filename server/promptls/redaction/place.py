@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from promptls.languages import PLAIN_TEXT, language_of
 from promptls.model import VIRTUAL_SCHEME, FileEntry
 from promptls.redaction.secret_files import secret_kind
 
@@ -54,7 +55,9 @@ def place_of(origin: str) -> Place:
         origin = origin[len(VIRTUAL_SCHEME) :]
         if not _VERSION.search(origin):
             return Place(in_settings=False, in_text=True, in_tests=False)
-    return Place(*(pattern.search(origin) is not None for pattern in (_SETTINGS_FILE, _TEXT_FILE, _TEST_FILE)))
+    in_settings, in_text, in_tests = (p.search(origin) is not None for p in (_SETTINGS_FILE, _TEXT_FILE, _TEST_FILE))
+    is_unknown = language_of(_VERSION.sub("", origin)) == PLAIN_TEXT.name
+    return Place(in_settings, in_text or (is_unknown and not in_settings), in_tests)
 
 
 def is_secret_file(origin: str) -> bool:

@@ -23,7 +23,7 @@ _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]+")
 _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[1-8][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}")
 _SAMPLE = re.compile(
     r"example|sample|dummy|fake|test|mock|xxxx|1234567|abcdef|placeholder|change|your|redacted|demo|insert|foobar"
-    r"|deadbeef|0000000|00010203|00112233|2b7e151628aed2a6|603deb1015ca71be|8e73b0f7da0e6452|asdf|qwert|sdfsdf|JBSWY3DPEHPK3PXP",
+    r"|deadbeef|0000000|00010203|x00\\x01\\x02|00112233|2b7e151628aed2a6|603deb1015ca71be|8e73b0f7da0e6452|sdfsdf|JBSWY3DPEHPK3PXP",
     re.IGNORECASE,
 )
 """Words and rows of samples, the keys in FIPS 197 and NIST SP 800-38A, and the secret in examples of TOTP."""
@@ -42,10 +42,12 @@ _PUBLIC_VALUE = re.compile(r"0x[0-9a-fA-F]{40}|B[A-Za-z0-9_-]{86}")
 _BASE64_KEY = re.compile(r"[A-Za-z0-9+/]{22,}={1,2}")
 _KNOWN_PASSWORD = re.compile(
     r"pass|pwd|passwd|secret|secure|geheim|test|123|admin|user|guest|root|demo|sampl|exampl|dummy|fake|mock|foo|bar(?![a-z]{3})|baz|qux"
-    r"|qwer|asdf|abc|xyz|letmein|welcome|hunter2?$|change|replace|default|login|hello|world|postgres|mysql|mongo|redis|maria"
+    r"|letmein|welcome|hunter2?$|change|replace|default|login|hello|world|postgres|mysql|mongo|redis|maria"
     r"|aladdin|token|value|string|invalid|wrong|correct|right|strong|weak|short|valid|hash|key|rod\b|springsecurity|^spring\d*$"
 )
 """Words of samples and of values that everybody knows, after letters have replaced digits and signs."""
+_KEYBOARD_ROW = re.compile(r"(?:qwert?|asdf|yxcv|zxcv|1qaz|abc|xyz)+")
+_MIN_OTHER_LETTERS = 4  # beside a row of the keyboard, in a password that is not known
 _SUBSTITUTES = str.maketrans("013457@$!", "oleastasi")
 _ALGORITHM = re.compile(
     r"\{?(?:sha|md|base|utf|aes|rsa|dsa|ecdsa|hs|rs|es|ps|pkcs|argon|bcrypt|scrypt|pbkdf|oauth|http|ipv|ed)-?_?\d+|v-?_?\d+(?![a-z\d])|x509"
@@ -66,6 +68,10 @@ _MIXED_PART = re.compile(r"(?:^|[-_.])(?:[A-Z][a-z]{1,2}\d{2}|[a-z]+[A-Z]\w*\d|\
 """A part between hyphens with letters of both cases and digits that is too short or too mixed for a word."""
 _WORDS_AND_NUMBER = re.compile(r"[A-Za-z][a-z]{8,}\d{2,4}$")
 """Words without a joint, and a number: names have a joint or a capital between words."""
+SIGNED_WORD = re.compile(
+    r"[-.!_][A-Z][a-z]{2,}[-._!]?\d{2,4}[!?]?|[A-Za-z]{5,}\d{2,4}[-_]|\d{2,4}[A-Za-z]{4,}[._][A-Za-z]{3,}"
+)
+"""A word and a number with a sign at the start or the end, or the number first: unlike an option, a path or a name."""
 _APP_PASSWORD = re.compile(r"[a-z]{4}(?: [a-z]{4}){3}")
 """A password of Google for one program, as it is displayed."""
 _JOINTS = re.compile(r"[-_./:]")
@@ -143,7 +149,14 @@ def is_known_password(value: str) -> bool:
         _KNOWN_PASSWORD.search(lower) is not None
         or _KNOWN_PASSWORD.search(lower.translate(_SUBSTITUTES)) is not None
         or _SAMPLE.search(value) is not None
+        or _is_keyboard_row(lower)
     )
+
+
+def _is_keyboard_row(lower: str) -> bool:
+    """Return whether a value is little more than adjacent keys; before a word, they make a password longer."""
+    rest, rows = _KEYBOARD_ROW.subn("", lower)
+    return rows > 0 and sum(map(str.isalpha, rest)) < _MIN_OTHER_LETTERS
 
 
 def is_chosen_key(value: str) -> bool:
@@ -157,7 +170,7 @@ def is_clear_password(value: str) -> bool:
 
     It has several kinds of characters and digits that do not follow a word as in "Windows-1252", or it is random.
     """
-    if _BASE64_KEY.fullmatch(value) and is_long_random(value):
+    if (_BASE64_KEY.fullmatch(value) and is_long_random(value)) or SIGNED_WORD.fullmatch(value):
         return True
     if _NAME_LIKE.search(value) or starts_like_placeholder(value):
         return False
