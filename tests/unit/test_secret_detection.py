@@ -518,6 +518,16 @@ fhem.cfg|attr Cam1 basicauth admin:§|S
 notes.md|Kennwort für den Drucker lautet § (alle)|S
 Login.swift|app.secureTextFields["pw"].typeText("§")|RCS
 root.lua|os.execute("echo 'root:§' \\| chpasswd")|S
+application.properties|recon.sftp.password=§|z
+vhost.conf|    SetEnv SHARED_SECRET §|U
+export.js|// Benutzer "ann", Passwort §|S
+kitchen.yaml|api:\\n  encryption:\\n    key: "§"|/
+devices.json|{ "name": "lamp", "localKey": "§" }|R
+home.nix|wireless.networks."attic".psk = "§";|V
+labels.md|the account is `printer`, password `§`|g
+recovery.md|Recovery codes, each works once:\\n§\\n|l
+Store.swift|static let key = SymmetricKey(data: [§])|1
+lib.rs|const MASTER: [u8; 16] = [§];|1
 """.splitlines()
 VALUES = {"R": RANDOM, "C": CHOSEN, "S": STRONG, "P": PHRASE, "K": KEY, "W": f"blue {STRONG} tree"} | {
     kind: generated(template) for kind, template in (("A", "{a54}"), ("H", "{h64}"), ("E", "s%3A{a32}.{a43}"))
@@ -560,6 +570,10 @@ VALUES |= {
     "j": generated("{l6}.{l16}"),
     "p": generated("MIICXQIBAAKBgQ{b832}w=="),
     "y": "asdfDomenica57",
+    "z": "tobias62.Camille",
+    "/": generated("/{b42}="),
+    "g": "Ruben-961",
+    "l": "l1bmc-53ncx\n2rk72-ufzkp\nkk2s5-2uopw",
     "2": ", ".join(f"(byte) 0x{n:02x}" for n in KEY_BYTES),
     "L": base64.b64encode(f"x-access-token:{RANDOM}".encode()).decode(),
 }
@@ -579,7 +593,11 @@ def test_password_is_redacted_in_every_form() -> None:
     for path, text, secret in CASES:
         before, after = text.split("§")
         shown, found = redact(f"{before}{secret}{after}\n", path, is_file=True)
-        if not re.fullmatch(rf"{re.escape(before)}⟦redacted: [\w ]+⟧{re.escape(after)}\n", shown) or len(found) != 1:
+        kept_lines = "\n" * secret.count("\n")
+        if (
+            not re.fullmatch(rf"{re.escape(before)}⟦redacted: [\w ]+⟧{kept_lines}{re.escape(after)}\n", shown)
+            or len(found) != 1
+        ):
             wrong.append((path, shown))
     assert wrong == []
 

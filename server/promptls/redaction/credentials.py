@@ -24,6 +24,7 @@ from promptls.redaction.rules import (
 )
 from promptls.redaction.secret_names import words_of
 from promptls.redaction.values import (
+    BASE64_KEY,
     SIGNED_WORD,
     is_basic_login,
     is_clear_password,
@@ -133,7 +134,7 @@ def _is_given(value: str, in_tests: bool) -> bool:
     """Return whether a value where only a password can be is a real one, unlike a variable or a sample."""
     if len(value) < _MIN_CHARACTERS or " " in value or starts_like_placeholder(value):
         return False
-    if _REFERENCE.search(value) and not SIGNED_WORD.fullmatch(value):
+    if _REFERENCE.search(value) and not (SIGNED_WORD.fullmatch(value) or BASE64_KEY.fullmatch(value)):
         return False
     if is_password(value) or is_strong_password(value) or (len(value) > 15 and is_random(value)):
         return not in_tests or is_random(value) or len(set(value)) > 9

@@ -199,7 +199,11 @@ def _secret_value(text: str, start: int, match: re.Match[str], kind: NameKind, p
     if login and is_clear_password(login[1]) and not (place.in_tests or "://" in value):
         return first + login.start(1), last
     is_called = text[last : last + 1] == "("
-    if starts_like_placeholder(value) or _is_reference(value + "(" * is_called, bare) or not value.strip():
+    if (
+        starts_like_placeholder(value)
+        or _is_reference(value + "(" * is_called, bare, place.in_settings)
+        or not value.strip()
+    ):
         return None
     return (first, last) if _is_secret(value, kind, place, is_literal, bare) else None
 
@@ -223,13 +227,15 @@ def is_secret_literal(value: str, name: str, place: Place) -> bool:
     )
 
 
-def _is_reference(value: str, bare: bool) -> bool:
+def _is_reference(value: str, bare: bool, in_settings: bool = False) -> bool:
     """Return whether a value stands for another one; `bare`: it has no quotes."""
     if SIGNED_WORD.fullmatch(value):
         return False
     if _REFERENCE.search(value) or (bare and _TAG.match(value)):
         return True
     if _ATTRIBUTE.match(value):
+        if bare and in_settings and any(map(str.isdigit, value)):
+            return is_known_password(value)
         return not (is_long_random(value) or (not bare and len(value) >= _MIN_ISSUED_CHARACTERS and is_random(value)))
     return False
 
@@ -333,9 +339,9 @@ def _end_of_name(text: str, at: int) -> int:
 # ---------------------------------------------------------------- bytes of keys
 
 _KEY_OF_BYTES = (
-    r"(?i:key|secret|seed|psk|\b[kd]ek|\b[zt][pmwa]k)\w{0,3}(?:[ \t]{0,2}\[[^\[\]\n]{0,24}\])*"  # k_link_key[16]
+    r"(?i:key|secret|seed|psk|\bmaster|\b[kd]ek|\b[zt][pmwa]k)\w{0,3}(?:[ \t]{0,2}\[[^\[\]\n]{0,24}\])*"  # k_link_key[16]
     r"""(?:[ \t]{0,4}PROGMEM)?["']?[ \t]{0,4}(?::[ \t]?[^=\n]{1,30})?[ \t]{0,4}(?::=|=|:)[ \t]{0,4}"""
-    r"(?:new )?[\w.&]{0,20}(?:\[\d{0,3}\])?[\w.]{0,20}(?:\[\])?!?[ \t]{0,4}[\[({]"
+    r"(?:new )?[\w.&]{0,20}(?:\[\d{0,3}\])?[\w.]{0,20}(?:\[\])?!?[ \t]{0,4}[\[({](?:data:[ ]?\[)?"
 )
 """The name of a key, also of one for keys, zones or terminals (KEK, ZMK, TWK), and the start of a list; for RE2."""
 _BYTE = re.compile(

@@ -104,7 +104,7 @@ def _comment() -> re2._Regexp:
     """Return the expression of a comment line with the word of a secret."""
     return compile_linear(
         r"(?mi)^[ \t]{0,80}(?://|#|--|;|/?\*|<!--)[^\n]{0,160}"
-        r"(?:\b(?:pw|pwd|psk|log-?in|account|admin|cred(?:ential)?s?|(?:api|access|secret)[ _-]?key|token|secret)|passw(?:or)?d|passphrase)\b[^\n]{0,160}"
+        r"(?:\b(?:pw|pwd|psk|log-?in|account|admin|cred(?:ential)?s?|(?:api|access|secret)[ _-]?key|token|secret)|passw(?:d|or[dt])|passphrase)\b[^\n]{0,160}"
     )
 
 

@@ -39,7 +39,7 @@ _PLACEHOLDER = re.compile(
 )
 _PUBLIC_VALUE = re.compile(r"0x[0-9a-fA-F]{40}|B[A-Za-z0-9_-]{86}")
 """A blockchain address, or a point of the curve P-256, such as the key of a server for Web Push."""
-_BASE64_KEY = re.compile(r"[A-Za-z0-9+/]{22,}={1,2}")
+BASE64_KEY = re.compile(r"[A-Za-z0-9+/]{22,}={1,2}")
 _KNOWN_PASSWORD = re.compile(
     r"pass|pwd|passwd|secret|secure|geheim|test|123|admin|user|guest|root|demo|sampl|exampl|dummy|fake|mock|foo|bar(?![a-z]{3})|baz|qux"
     r"|letmein|welcome|hunter2?$|change|replace|default|login|hello|world|postgres|mysql|mongo|redis|maria"
@@ -170,7 +170,7 @@ def is_clear_password(value: str) -> bool:
 
     It has several kinds of characters and digits that do not follow a word as in "Windows-1252", or it is random.
     """
-    if (_BASE64_KEY.fullmatch(value) and is_long_random(value)) or SIGNED_WORD.fullmatch(value):
+    if (BASE64_KEY.fullmatch(value) and is_long_random(value)) or SIGNED_WORD.fullmatch(value):
         return True
     if _NAME_LIKE.search(value) or starts_like_placeholder(value):
         return False
