@@ -16,7 +16,7 @@ from processes import until
 from promptls.index.scan import jobs
 from promptls.index.scan.jobs import EmbeddingResult, OutlineResult, RowLookup
 from promptls.index.workers import spawn
-from promptls.index.workers.pool import WorkerChannel, WorkerError, WorkerPool
+from promptls.index.workers.pool import IDLE_TIMEOUT_S, WorkerChannel, WorkerError, WorkerPool
 from promptls.index.workers.spawn import prestart_worker
 from promptls.index.workers.worker_messages import Configure, EmbedQuery, QueryVectors, ScanFiles, ScanResult, ScanText
 from promptls.model import Root, decode_outline
@@ -190,3 +190,23 @@ def test_unused_prestarted_worker_is_killed_with_the_pool() -> None:
     (prestarted,) = spawn._prestarted
     WorkerPool(CONFIGURE, bulk=1).close()
     assert prestarted.poll() is not None
+
+
+def test_idle_interactive_worker_exits_and_the_next_request_starts_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(IDLE_TIMEOUT_S, "interactive", 0.05)
+    pool = WorkerPool(CONFIGURE, 1)
+    (path,) = write(tmp_path, a="")
+
+    def outline(name: str) -> list[str]:
+        job = pool.submit_interactive(lambda channel: channel.call(ScanText(path, f"def {name}(): pass\n"), 120))
+        response = job.result(120)
+        assert isinstance(response, ScanResult)
+        return [s.name for s in decode_outline(response.files[0].encoded_outline).symbols]
+
+    assert outline("first") == ["first"]
+    (channel,) = pool._channels[:1]
+    until(lambda: channel._process is None, "the idle worker has exited")
+    assert outline("second") == ["second"] and channel.starts == 2
+    pool.close()

@@ -1,8 +1,8 @@
 """Pool of worker processes: one interactive worker for requests, and several bulk workers.
 
 A job is a function that uses one worker through a `WorkerChannel`, and runs on the thread of that worker.  A worker
-that crashes or exceeds its timeout is replaced, and the job fails with `WorkerError`.  Bulk workers start on demand and
-exit when idle.  Unlike `concurrent.futures`, the pool can kill a hung task, restart a single worker, and run a job on
+that crashes or exceeds its timeout is replaced, and the job fails with `WorkerError`.  Workers start on demand and exit
+when idle.  Unlike `concurrent.futures`, the pool can kill a hung task, restart a single worker, and run a job on
 the worker that holds its data.
 """
 
@@ -52,8 +52,8 @@ INITIAL_BACKOFF_S, MAX_BACKOFF_S = 4.0, 60.0
 """Back-off in seconds for restarting a worker that could not load the model; it doubles each time."""
 PIPE_CAPACITY_BYTES = 1 << 13
 """Bytes that any pipe buffers without a reader; writing more may block."""
-IDLE_TIMEOUT_S = 5.0
-"""Seconds without work after which a bulk worker exits."""
+IDLE_TIMEOUT_S = {"bulk": 5.0, "interactive": 30.0}
+"""Seconds without work after which a worker exits; the next request waits 0.25 s for another one, which takes 90 MB."""
 
 
 def worker_configuration(config: IndexConfig) -> Configure:
@@ -300,11 +300,7 @@ class WorkerPool:
         while True:
             with self._condition:
                 while not waiting and not deferred and not self._closed:
-                    if (
-                        not self._condition.wait(IDLE_TIMEOUT_S if lane == "bulk" else None)
-                        and not waiting
-                        and not deferred
-                    ):
+                    if not self._condition.wait(IDLE_TIMEOUT_S[lane]) and not waiting and not deferred:
                         channel.stop()
                         channel.problem = ""  # the next process may be able to load the model
                         self._condition.wait()
