@@ -46,7 +46,7 @@ _KNOWN_PASSWORD = re.compile(
     r"|aladdin|token|value|string|invalid|wrong|correct|right|strong|weak|short|valid|hash|key|rod\b|springsecurity|^spring\d*$"
 )
 """Words of samples and of values that everybody knows, after letters have replaced digits and signs."""
-_KEYBOARD_ROW = re.compile(r"(?:qwert?|asdf|yxcv|zxcv|1qaz|abc|xyz)+")
+_KEYBOARD_ROW = re.compile(r"(?:qwer|asdf|abc|xyz)+")
 _MIN_OTHER_LETTERS = 4  # beside a row of the keyboard, in a password that is not known
 _SUBSTITUTES = str.maketrans("013457@$!", "oleastasi")
 _ALGORITHM = re.compile(
