@@ -48,6 +48,8 @@ fn rejects_letters() {{
 -- src/mode.rs --
 pub enum Mode {{ Never, Always }}
 
+pub fn entries() -> usize {{ 2 }}
+
 #[cfg(test)]
 mod tests {{
     #[test]
@@ -79,3 +81,18 @@ def test_existing_tests_are_shown(client: Client, message: str, test: str) -> No
     prompt = client.build(message)["prompt"]
     assert test in prompt
     assert prompt.count("def test_") <= 3
+
+
+@pytest.mark.parametrize(
+    ("question", "is_named"),
+    [
+        ("write a test for entries", True),
+        ("add tests that cover the entries function", True),
+        ("write tests for LineRange and entries", True),
+        ("please write a test that checks that entries of deleted files go away", False),
+        ("we need a test: the entries must stay sorted", False),
+    ],
+)
+def test_plain_word_is_tested_only_at_the_place_of_a_name(client: Client, question: str, is_named: bool) -> None:
+    files = [item["path"] for item in client.build(question)["items"] if item["origin"] == "task"]
+    assert ("src/mode.rs" in files) is is_named

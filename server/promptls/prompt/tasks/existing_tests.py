@@ -15,6 +15,7 @@ from promptls.mentions.context import ResolveContext
 from promptls.mentions.resolve import collect_items, resolve_mentions
 from promptls.model import FileText, Item, Origin, Span, decode_symbol_names
 from promptls.prompt.tasks import SCORE, TaskRequest
+from promptls.retrieval.query import is_identifier_style
 
 RECIPE = "tests"
 """Name of the recipe that writes tests."""
@@ -39,6 +40,11 @@ _WRITE_WORD = re.compile(
     r"\b(?:write|add|create|generate|draft|extend|cover|need|missing|schreib\w*|escribe|écris|ajoute)\b|写|書い|작성",
     re.I,
 )
+_TESTED = (
+    r"(?i:\b(?:tests?|specs?|cases?|cover(?:s|ing)?)\s+(?:(?:for|of|the|our|my)\s+)*|(?:,|\band)\s+){0}(?!\w|\s+(?:in|of|from|that)\b)"
+    r"|\b{0}\s+(?i:function|method|class|module|helper|type|struct|trait|component|hook)\b"
+)
+"""A plain word at the place of the name of what is tested; elsewhere it is a word of the sentence."""
 _CJK_TEST = re.compile(r"测试|測試|テスト|테스트")
 
 
@@ -109,7 +115,16 @@ def _node(item: Item, view: GraphView) -> OutlineRef | None:
 
 def _named_definitions(request: TaskRequest) -> list[Item]:
     """Return the definitions whose names are in the question, if each name has one definition."""
-    names = [entity.name for entity in request.intent.entities if entity.verified][:MAX_TARGETS]
+    text, styled = request.question, request.intent.query.code_names
+    verified = [entity.name for entity in request.intent.entities if entity.verified]
+    names = [
+        name
+        for name in verified
+        if is_identifier_style(name)
+        or name[:1].isupper()
+        or name in styled
+        or re.search(_TESTED.format(re.escape(name)), text)
+    ][:MAX_TARGETS]
     outcomes = resolve_mentions(" ".join(f"@#{name.removesuffix('()')}" for name in names), request.context)
     return [item for item in collect_items(outcomes) if not is_test_path(request.context.snapshot.label(item.path))]
 
