@@ -190,6 +190,16 @@ def test_copies_of_a_file_are_named_in_one_line(tmp_path: Path) -> None:
     assert found.text.split("\n")[-1] == "copies of these regions are in b/a2.py"
 
 
+def test_only_copies_of_listed_regions_are_named(tmp_path: Path) -> None:
+    first = "def install():\n    first()\n    second()\n    third()\n"
+    name = "remove_" + "each_and_every_" * 12 + "one"
+    second = f"def {name}():\n    fourth()\n    fifth()\n    sixth()\n"
+    text = f"-- a.py --\n{first}\n\n{second}-- b/a2.py --\n{second}"
+    found = listed(text, tmp_path, ["a.py:install", f"a.py:{name}", f"a2.py:{name}"], budget=40)
+    assert [region.symbol for region in found.regions] == ["install"]
+    assert "copies" not in found.text
+
+
 def test_at_most_a_third_is_marked_unless_all_are_wanted(tmp_path: Path) -> None:
     code = "\n".join(f"def work_{i}():\n    pass\n" for i in range(24))
     tests = "\n".join(f"def test_{i}():\n    pass\n" for i in range(24))

@@ -222,18 +222,18 @@ def _limit_marked(items: Sequence[Item], mark: Callable[[Item], str]) -> list[It
 
 def _without_copies(
     items: Sequence[Item], content_key: Callable[[Item], bytes]
-) -> tuple[list[Item], dict[str, set[str]]]:
-    """Return the regions without copies in other files, and for each file with copies the files of the originals."""
-    first: dict[bytes, str] = {}
-    copies: dict[str, set[str]] = defaultdict(set)
+) -> tuple[list[Item], dict[str, list[Item]]]:
+    """Return the regions without copies in other files, and for each file with copies their originals."""
+    first: dict[bytes, Item] = {}
+    copies: dict[str, list[Item]] = defaultdict(list)
     kept: list[Item] = []
     for i, item in enumerate(items):
         key = content_key(item) if len(item.span) >= MIN_COPY_LINES and i < MAX_COMPARED else b""
-        original = first.setdefault(key, item.path) if key else item.path
-        if original == item.path:
+        original = first.setdefault(key, item) if key else item
+        if original.path == item.path:
             kept.append(item)
         else:
-            copies[item.path].add(original)
+            copies[item.path].append(original)
     return kept, copies
 
 
@@ -506,7 +506,7 @@ def _repeated_folders(folders: Sequence[str]) -> str:
     return best if saved >= MIN_SAVED_CHARACTERS else ""
 
 
-def _render(regions: Sequence[ListedRegion], describer: _Describer, copies: Mapping[str, set[str]]) -> str:
+def _render(regions: Sequence[ListedRegion], describer: _Describer, copies: Mapping[str, Sequence[Item]]) -> str:
     files_in: dict[str, set[str]] = defaultdict(set)
     for region in regions:
         files_in[describer.label(region.path).rpartition("/")[0]].add(region.path)
@@ -537,12 +537,12 @@ def _render(regions: Sequence[ListedRegion], describer: _Describer, copies: Mapp
         rows.append(f"{region.number} {lines}{kind}{f' {name}' if name else ''}{region.note}")
         if describer.snippet_lines:
             rows += describer.snippet(region)
-    shown = {region.path for region in regions}
+    shown = {(region.path, span) for region in regions for span in region.spans}
     files = sorted(
         (
             describer.short(describer.label(path))
             for path, originals in copies.items()
-            if not shown.isdisjoint(originals)
+            if any((item.path, item.span) in shown for item in originals)
         ),
         key=len,
     )
