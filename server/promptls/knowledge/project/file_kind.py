@@ -29,8 +29,8 @@ _PROSE_NAMES = frozenset(
 
 @lru_cache(maxsize=1 << 14)
 def is_test_path(label: str) -> bool:
-    """Return true if a path is a test file, by one of its folders or by its file name."""
-    if _TEST_FOLDER.search(label):
+    """Return true if a path is a test file or a snapshot of one, by one of its folders or by its file name."""
+    if _TEST_FOLDER.search(label) or label.endswith(".snap"):
         return True
     name = label.rpartition("/")[2].rpartition(":")[2]
     stem = name.partition(".")[0] if name.count(".") < 2 else name.rpartition(".")[0]

@@ -307,7 +307,7 @@ MAX_ERRORS = 8
 MAX_ERROR_CHARACTERS = 400
 """Maximum number of characters of a line that are scanned for an error message."""
 
-MAX_TERMS, MAX_CHUNKS, MAX_POSTINGS = 8, 24, 20_000
+MAX_TERMS, MAX_CHUNKS, MAX_POSTINGS = 16, 48, 20_000
 """Rarest search terms of a message, chunks that are compared with it, and chunks with one term that are considered."""
 
 MAX_SITES = 2
