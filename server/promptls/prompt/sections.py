@@ -22,7 +22,7 @@ from promptls.knowledge.project import project_overview
 from promptls.knowledge.project.facts import ProjectFacts
 from promptls.mentions.context import ResolveContext
 from promptls.model import Problem, SectionEntry
-from promptls.prompt.instructions import render_instructions, render_response_format
+from promptls.prompt.instructions import is_own_template, render_instructions, render_response_format
 from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Section, SectionPlacement
 from promptls.prompt.options import PromptOptions
@@ -183,8 +183,19 @@ def gather_sections(
 
 
 def _instructions(section: SectionContext) -> SectionNotes:
-    """One note for each point, so that every point is complete or left out."""
-    points = render_instructions((*section.tasks, *section.intent.types), section.templates)
+    """Return the instructions of the tasks, which are certain, and the user's own ones of the likely question types."""
+    own = [name for name in section.intent.types if is_own_template(name, section.templates)]
+    return _points((*section.tasks, *own), section)
+
+
+def instructions_by_type(section: SectionContext) -> SectionNotes:
+    """Return the instructions of the tasks and of all likely question types."""
+    return _points((*section.tasks, *section.intent.types), section)
+
+
+def _points(names: Sequence[str], section: SectionContext) -> SectionNotes:
+    """Return one note for each point, so that every point is complete or left out."""
+    points = render_instructions(names, section.templates)
     return SectionNotes(tuple(SectionEntry(point) for point in points.split("\n") if point))
 
 
@@ -231,9 +242,9 @@ def _memory(section: SectionContext) -> SectionNotes:
 
 
 def _architecture(section: SectionContext) -> SectionNotes:
-    """Facts about the projects, if the question is about the architecture or the whole project."""
-    is_broad = _is_architectural(section) or _ASKS_FOR_COMMAND.match(section.intent.query.text)
-    is_wanted = section.about_project or (is_broad and not section.intent.has_mentions)
+    """Facts about the projects, if the question is about the whole project or asks for a command."""
+    asks_for_command = _ASKS_FOR_COMMAND.match(section.intent.query.text) and not section.intent.has_mentions
+    is_wanted = section.about_project or asks_for_command
     return architecture_section(section) if is_wanted else SectionNotes()
 
 
@@ -245,14 +256,6 @@ def architecture_section(section: SectionContext) -> SectionNotes:
 
 def _project_facts(section: SectionContext) -> tuple[ProjectFacts, ...]:
     return section.context.services.projects.get(section.context.sources, section.context.index_complete)
-
-
-def _topics(section: SectionContext) -> tuple[str, ...]:
-    return (*section.intent.types, *(category.name for category in section.intent.categories))
-
-
-def _is_architectural(section: SectionContext) -> bool:
-    return not {"architectural", "architecture"}.isdisjoint(_topics(section))
 
 
 def _freshness_problems(section: SectionContext) -> Iterator[Problem]:
@@ -270,7 +273,7 @@ def _overview(section: SectionContext) -> SectionNotes:
     """
     if not section.about_project and not (section.intent.about_codebase and section.retrieval_empty):
         return SectionNotes()
-    facts = () if section.about_project or _is_architectural(section) else _project_facts(section)
+    facts = () if section.about_project else _project_facts(section)
     return SectionNotes(project_overview.overview_entries(section.context.sources, facts))
 
 

@@ -1,4 +1,4 @@
-"""Instructions by question type: bullets for the answer, and the sections of the response format.
+"""Instructions by task and question type: bullets for the answer, and the sections of the response format.
 
 A file of the same name in the user's folder replaces a built-in one; an empty file turns it off.  A workspace cannot
 change them.
@@ -62,9 +62,14 @@ def render_instructions(types: Iterable[str], templates: InstructionTemplates) -
     """
     selected = set(types)
     names = [name for name in BY_PRIORITY if name in selected] or ["general"]
-    own = [name for name in names if templates.points[name] != _built_in()[name]]
+    own = [name for name in names if is_own_template(name, templates)]
     first = names[:1] if names[0] not in own else []
     return "\n".join(f"- {point}" for point in _distinct_points([*first, *own], templates))
+
+
+def is_own_template(name: str, templates: InstructionTemplates) -> bool:
+    """Return whether the user has replaced a built-in template."""
+    return templates.points[name] != _built_in()[name]
 
 
 def render_response_format(types: Iterable[str], templates: InstructionTemplates) -> str:

@@ -41,7 +41,7 @@ def task_context(request: TaskRequest) -> TaskContext:
     - a conversation: what earlier turns mention
     """
     if request.about_project:
-        return TaskContext(tuple(overview_items(request.context)), "none", as_outlines=True)
+        return TaskContext(tuple(overview_items(request.context)), "none", ("architectural",), as_outlines=True)
     has_files_only = all(item.kind in ("file", "folder") for item in request.explicit_items)
     if has_files_only and (absent := absent_names(request)):
         return TaskContext(documents_with(absent, request), absent=absent)
@@ -58,6 +58,8 @@ def task_context(request: TaskRequest) -> TaskContext:
     instructions: list[str] = []
     if changes and not request.recipe and asks_for_review(request.question):
         instructions.append("review")
+    if trace.items and trace.errors and not request.recipe:
+        instructions.append("debugging")
     if asks_for_tests(request):
         items += items_of_tests(request)
         instructions += ["tests"] if items and not request.recipe else []

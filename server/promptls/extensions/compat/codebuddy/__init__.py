@@ -7,7 +7,7 @@ from promptls.extensions.compat.codebuddy.codebuddy_sections import memory_secti
 from promptls.extensions.compat.codebuddy.layout import codebuddy_layout
 from promptls.extensions.compat.codebuddy.window_scoring import density_formula
 from promptls.prompt.profile import ProfileHooks, read_profile
-from promptls.prompt.sections import architecture_section
+from promptls.prompt.sections import architecture_section, instructions_by_type
 
 BUDGETS = (
     ("qwen2.5-coder", 4000),
@@ -46,6 +46,7 @@ PROFILE = read_profile(
         quotes_history=True,
         sections={
             "architecture": architecture_section,  # for every question
+            "instructions": instructions_by_type,
             "memory": memory_section,
             "overview": overview_section,
             "team": team_section,
