@@ -62,10 +62,11 @@ CASES = {
     "pom.xml": (
         "<project><parent><artifactId>spring-boot-starter-parent</artifactId></parent><artifactId>shop</artifactId>"
         "<description>Sells\n things.</description><dependencies><dependency><groupId>org.h2</groupId>"
-        "<artifactId>h2</artifactId></dependency></dependencies></project>",
+        "<artifactId>h2</artifactId></dependency><dependency><artifactId>junit</artifactId><scope>test</scope></dependency>"
+        "</dependencies><plugin><artifactId>enforcer</artifactId></plugin></project>",
         ProjectManifest(
-            "maven", "shop", "Sells things.", ("spring-boot-starter-parent", "shop", "h2"),
-            (("build", "mvn package"), ("test", "mvn test")),
+            "maven", "shop", "Sells things.", ("spring-boot-starter-parent", "h2", "junit"),
+            (("build", "mvn package"), ("test", "mvn test")), runtime=("spring-boot-starter-parent", "h2"),
         ),
     ),
     "build.gradle.kts": (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -538,6 +540,23 @@ def test_java_file_is_selected_by_its_package(shop: ResolveContext, package: str
 )
 def test_raise_site_of_a_message_without_frames(shop: ResolveContext, message: str, expected: list[str]) -> None:
     assert item_names(shop, message) == expected
+
+
+def test_raise_site_is_found_although_other_code_has_the_rare_words_at_the_end_of_a_message(tmp_path: Path) -> None:
+    others = "".join(
+        f"-- ref{n}.py --\ndef follow_{n}(chain):\n    return through(reference, chain)\n" for n in range(40)
+    )
+    frequent = "".join(f"-- mod{n}.py --\ndef add_{n}(module, type):\n    enable(module)\n" for n in range(60))
+    guard = """-- guard.py --
+def check(type, module):
+    if not is_supported(type):
+        return "%s type is not supported by default: add module %s to enable handling" % (type, module)
+"""
+    snapshot = snapshot_of(others + frequent + guard, tmp_path)
+    context = replace(context_of(snapshot), services=Services(index=IndexedSnapshot(snapshot)))
+    tail = 'add module "acme-time" to enable handling (through reference chain: Order["due"])'
+    message = f"InvalidError: time type is not supported by default: {tail}"
+    assert item_names(context, message) == ["guard.py:check 3"]
 
 
 def test_raise_site_follows_the_innermost_frame(shop: ResolveContext) -> None:

@@ -273,11 +273,22 @@ _POM = pattern_parser(
 )
 
 
+_MAVEN_NEED = re.compile(r"<(parent|dependency)>(.{0,2000}?)</\1>", re.DOTALL)
+
+
 def pom(text: str) -> ProjectManifest:
-    """Parse pom.xml."""
+    """Parse pom.xml; plugins are no dependencies."""
     _, _, after_parent = text.rpartition("</parent>")
     name = _MAVEN_NAME.search(after_parent)
-    return replace(_POM(text), name=name[1] if name else "")
+    needs = [
+        (found[1].lower(), block) for _, block in _MAVEN_NEED.findall(text) if (found := _MAVEN_NAME.search(block))
+    ]
+    return replace(
+        _POM(text),
+        name=name[1] if name else "",
+        dependencies=tuple(dict.fromkeys(need for need, _ in needs)),
+        runtime=tuple(dict.fromkeys(need for need, block in needs if "<scope>test<" not in block)),
+    )
 
 
 _YAML_TOP = re.compile(r"^(\w+):[ \t]*([^\n#]{0,400})", re.MULTILINE)
