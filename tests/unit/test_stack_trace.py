@@ -544,9 +544,14 @@ def test_raise_site_of_a_message_without_frames(shop: ResolveContext, message: s
 
 def test_raise_site_is_found_although_other_code_has_the_rare_words_at_the_end_of_a_message(tmp_path: Path) -> None:
     others = "".join(
-        f"-- ref{n}.py --\ndef follow_{n}(chain):\n    return through(reference, chain)\n" for n in range(40)
+        f"-- ref{n}.py --\ndef follow_{n}(chain):\n    return through(reference, chain, ledger, invoice, shipment)\n"
+        for n in range(40)
     )
-    frequent = "".join(f"-- mod{n}.py --\ndef add_{n}(module, type):\n    enable(module)\n" for n in range(60))
+    frequent = "".join(
+        f"-- mod{n}.py --\ndef load_{n}(module, type):\n    enable(module)\n"
+        f"-- add{n}.py --\ndef add_{n}(support):\n    handling(default)\n"
+        for n in range(60)
+    )
     guard = """-- guard.py --
 def check(type, module):
     if not is_supported(type):
@@ -554,7 +559,7 @@ def check(type, module):
 """
     snapshot = snapshot_of(others + frequent + guard, tmp_path)
     context = replace(context_of(snapshot), services=Services(index=IndexedSnapshot(snapshot)))
-    tail = 'add module "acme-time" to enable handling (through reference chain: Order["due"])'
+    tail = 'add module "acme-time" to enable handling (through reference chain: ledger, invoice, shipment)'
     message = f"InvalidError: time type is not supported by default: {tail}"
     assert item_names(context, message) == ["guard.py:check 3"]
 
