@@ -40,6 +40,7 @@ _PLACEHOLDER = re.compile(
 _PUBLIC_VALUE = re.compile(r"0x[0-9a-fA-F]{40}|B[A-Za-z0-9_-]{86}")
 """A blockchain address, or a point of the curve P-256, such as the key of a server for Web Push."""
 BASE64_KEY = re.compile(r"[A-Za-z0-9+/]{22,}={1,2}")
+"""A key of at least 16 bytes in base64, padded; it may start with a slash."""
 _KNOWN_PASSWORD = re.compile(
     r"pass|pwd|passwd|secret|secure|geheim|test|123|admin|user|guest|root|demo|sampl|exampl|dummy|fake|mock|foo|bar(?![a-z]{3})|baz|qux"
     r"|letmein|welcome|hunter2?$|change|replace|default|login|hello|world|postgres|mysql|mongo|redis|maria"
