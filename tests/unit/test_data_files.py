@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from promptls.model import CancelToken, Span
-from promptls.retrieval.candidates import DATA_FACTOR, Candidate, adjust_by_kind, is_data_file, is_translation
+from promptls.retrieval.candidates import (
+    DATA_FACTOR,
+    Candidate,
+    adjust_by_kind,
+    is_changelog,
+    is_data_file,
+    is_translation,
+)
 from promptls.retrieval.query import parse_query
 from promptls.retrieval.retrieve import RetrievalStrategy, retrieve
 from workspaces import IndexedSnapshot, snapshot_of
@@ -28,6 +35,10 @@ CREATE TABLE refund (payment int, reason text);
 {INSERTS}
 -- db/seed_refunds.sql --
 {INSERTS}
+-- CHANGELOG.md --
+## 2.1
+
+- A refund of a payment that failed is refunded again.
 -- res/values/strings.xml --
 {STRINGS}
 """ + "".join(f"-- res/values-{language}/strings.xml --\n{STRINGS}" for language in LANGUAGES)
@@ -50,6 +61,20 @@ def test_rows_and_translations_are_found_on_request(tmp_path: Path) -> None:
     assert ranked("which rows are inserted into refund?", tmp_path)[0].startswith("db/")
     names = ranked("how is refund failed translated?", tmp_path)
     assert any(name.startswith("res/values-") for name in names[:3])
+
+
+@pytest.mark.parametrize(
+    ("question", "is_wanted"),
+    [
+        ("what happens when a refund of a payment that failed is refunded again?", False),
+        ("since which version is a refund of a payment that failed refunded again?", True),
+    ],
+)
+def test_changelog_is_an_answer_only_to_a_question_about_versions(
+    tmp_path: Path, question: str, is_wanted: bool
+) -> None:
+    names = ranked(question, tmp_path)
+    assert names.index("CHANGELOG.md") == (1 if is_wanted else len(names) - 1)
 
 
 def test_a_named_file_is_not_reduced(tmp_path: Path) -> None:
@@ -97,6 +122,26 @@ def test_files_of_a_kind_that_the_question_names_are_raised(tmp_path: Path, ques
     )
     assert (max(scores) > 0.1001) == (name is not None)
     assert max(scores) < 1
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("CHANGELOG.md", True),
+        ("History.md", True),
+        ("NEWS", True),
+        ("docs/changelog-2.x.rst", True),
+        ("release-notes/VERSION-2.x", True),
+        ("relnotes/v0.49.0.md", True),
+        ("src/history.ts", False),
+        ("core/History.java", False),
+        ("src/exchange.py", False),
+        ("src/changes/MassChange.java", False),
+        ("app/news/list.vue", False),
+    ],
+)
+def test_changelogs_by_name(name: str, expected: bool) -> None:
+    assert is_changelog(name) == expected
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,12 @@ def test_question_about_uses_counts_tests_and_raises_all_places(tmp_path: Path) 
     assert all(asked[path] > score for path, score in other.items())
 
 
+def test_places_are_in_code_about_changes_but_not_in_a_changelog(tmp_path: Path) -> None:
+    other = "-- src/exchange_rates.py --\nclient(max_retries=4)\n-- CHANGELOG.md --\n`max_retries` is new.\n"
+    found = uses("how does max_retries work?", USES + other, tmp_path)
+    assert found.keys() == {"src/client.py", "docs/settings.md", "src/exchange_rates.py"}
+
+
 def test_name_that_is_frequent_in_tests_only_has_its_other_places(tmp_path: Path) -> None:
     many = "".join(f"    assert connect(max_retries={n})\n" for n in range(60))
     found = uses("what breaks if I rename max_retries?", f"{USES}\ndef test_many():\n{many}", tmp_path)

@@ -20,7 +20,7 @@ from promptls.index import STOP_WORDS, IndexReader, Snapshot, SourceReader, spli
 from promptls.knowledge.project.file_kind import is_test_path
 from promptls.model import CancelToken, FileText, Item, Origin, Span
 from promptls.model.files import is_prompt_document
-from promptls.retrieval.candidates import is_data_file, is_translation
+from promptls.retrieval.candidates import is_changelog, is_data_file, is_translation
 from promptls.retrieval.query import Query
 from promptls.retrieval.question_names import MIN_CHARACTERS, Name, NameKind, question_names
 
@@ -38,7 +38,7 @@ MAX_DEFINITION = 30
 """Maximum number of lines of a definition that is shown whole instead."""
 
 _UNTELLING_FILE = re.compile(
-    r"CHANGE|\.(?:css|s[ac]ss|less|svg|snap|lock)$|-lock\.|\.min\.|(?:^|/)(?:vendor|node_modules|dist)/", re.I
+    r"\.(?:css|s[ac]ss|less|svg|snap|lock)$|-lock\.|\.min\.|(?:^|/)(?:vendor|node_modules|dist)/", re.I
 )
 _IMPORT = re.compile(
     r"\s*(?:(?:import|from|use|using|include|require|#include|package|@import)\b|(?:const|let|var) .*\brequire\()"
@@ -159,7 +159,7 @@ def _lines_in(file: FileText, pattern: re.Pattern[str]) -> list[int]:
 
 
 def _is_wanted(label: str, with_tests: bool) -> bool:
-    is_untelling = _UNTELLING_FILE.search(label) or is_translation(label) or is_data_file(label)
+    is_untelling = _UNTELLING_FILE.search(label) or any(f(label) for f in (is_changelog, is_translation, is_data_file))
     return not is_untelling and (with_tests or not is_test_path(label))
 
 
