@@ -215,9 +215,10 @@ def test_long_rules_are_shown_where_they_concern_the_question(client: Client, ro
     [
         ("why isn't there an index of the colors, and what depends on the theme?", "Answer the question first"),
         ("I'd like reports to never fail on a missing file. Where is that option used?", "Answer the question first"),
-        ("rename write_all to save", "Answer the question first"),
+        ("where do I have to rename write_all?", "Answer the question first"),
         ('print_report fails with File "src/report.py", line 5\nTypeError: no values', "Name the cause"),
         ("write a test for read_all", "Follow the existing tests"),
+        ("please write a test that checks that entries of deleted files go away", "Follow the existing tests"),
         ("Review my change @diff", "Report defects first"),
         ("Explain the architecture of this project.", "Begin with what the system does"),
     ],
@@ -226,6 +227,7 @@ def test_special_instruction_is_given_only_for_a_certain_task(client: Client, qu
     prompt = client.build(question)["prompt"]
     assert f"# Instructions\n- {instruction}" in prompt
     assert ('section="architecture"' in prompt) is (instruction == "Begin with what the system does")
+    assert "# Instructions" not in client.build("rename write_all to save")["prompt"]
 
 
 @pytest.mark.parametrize(

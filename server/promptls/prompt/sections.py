@@ -185,7 +185,10 @@ def gather_sections(
 def _instructions(section: SectionContext) -> SectionNotes:
     """Return the instructions of the tasks, which are certain, and the user's own ones of the likely question types."""
     own = [name for name in section.intent.types if is_own_template(name, section.templates)]
-    return _points((*section.tasks, *own), section)
+    names = (*section.tasks, *own)
+    if not names and _is_change(section) and not is_own_template("general", section.templates):
+        return SectionNotes()  # "answer the question first" to a request that is none
+    return _points(names, section)
 
 
 def instructions_by_type(section: SectionContext) -> SectionNotes:
@@ -214,10 +217,14 @@ def _rules(section: SectionContext) -> SectionNotes:
     if sum(len(note.text) for note, _ in notes) > MAX_WHOLE_RULES:
         terms = _rare_terms(section)
         concerning = [n for n in notes if len(terms.intersection(tokenize(n[0].text))) >= MIN_SHARED_TERMS]
-        is_change = section.intent.action in CHANGES and not _QUESTION.search(section.intent.query.text)
-        others = [n for n in notes if n not in concerning] if is_change else []
+        others = [n for n in notes if n not in concerning] if _is_change(section) else []
         notes = [*concerning, *others]
     return SectionNotes(tuple(note for note, _ in notes), collected.problems, tuple(path for _, path in notes))
+
+
+def _is_change(section: SectionContext) -> bool:
+    """Return whether the message asks for a change of code, and nothing else."""
+    return section.intent.action in CHANGES and not _QUESTION.search(section.intent.query.text)
 
 
 def _rare_terms(section: SectionContext) -> set[str]:

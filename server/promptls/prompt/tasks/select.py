@@ -62,7 +62,7 @@ def task_context(request: TaskRequest) -> TaskContext:
         instructions.append("debugging")
     if asks_for_tests(request):
         items += items_of_tests(request)
-        instructions += ["tests"] if items and not request.recipe else []
+        instructions += [] if request.recipe else ["tests"]
     items += items_of_earlier_turns(request)
     return TaskContext(
         _distinct(items, request.explicit_items),
