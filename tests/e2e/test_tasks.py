@@ -227,6 +227,9 @@ def test_special_instruction_is_given_only_for_a_certain_task(client: Client, qu
     prompt = client.build(question)["prompt"]
     assert f"# Instructions\n- {instruction}" in prompt
     assert ('section="architecture"' in prompt) is (instruction == "Begin with what the system does")
+
+
+def test_request_for_a_change_has_no_instruction(client: Client) -> None:
     assert "# Instructions" not in client.build("rename write_all to save")["prompt"]
 
 

@@ -7,15 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from promptls.knowledge.project.file_kind import is_changelog
 from promptls.model import CancelToken, Span
-from promptls.retrieval.candidates import (
-    DATA_FACTOR,
-    Candidate,
-    adjust_by_kind,
-    is_changelog,
-    is_data_file,
-    is_translation,
-)
+from promptls.retrieval.candidates import DATA_FACTOR, Candidate, adjust_by_kind, is_data_file, is_translation
 from promptls.retrieval.query import parse_query
 from promptls.retrieval.retrieve import RetrievalStrategy, retrieve
 from workspaces import IndexedSnapshot, snapshot_of

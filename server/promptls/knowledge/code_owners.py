@@ -30,6 +30,7 @@ from promptls.index import (
     parse_rules,
     split_lines,
 )
+from promptls.knowledge.project.file_kind import is_changelog
 from promptls.model import SectionEntry
 from promptls.util.text.display import plural
 
@@ -174,10 +175,7 @@ MAX_PAIRS = 5
 MAX_ACTIVE_FILES = 30
 """Maximum number of active files considered, most important first."""
 
-_UNINFORMATIVE_FILE = re.compile(
-    r"(?:change(?:s|log)|history|news|release[-_ ]?notes|version)(?:\.\w+)?|.*[.-]lock(?:\.\w+)?|go\.sum|.*\.snap",
-    re.IGNORECASE,
-)
+_UNINFORMATIVE_FILE = re.compile(r"version(?:\.\w+)?|.*[.-]lock(?:\.\w+)?|go\.sum|.*\.snap", re.IGNORECASE)
 
 
 def team_entries(
@@ -264,8 +262,8 @@ def _cochange_entry(snapshot: Snapshot, history: Sequence[History], files: Seque
 
 
 def _is_uninformative(path: str) -> bool:
-    """Return true for files that change together with most others, such as lock files."""
-    return _UNINFORMATIVE_FILE.fullmatch(path.rsplit("/", 1)[-1]) is not None
+    """Return true for files that change together with most others, such as lock files and changelogs."""
+    return is_changelog(path) or _UNINFORMATIVE_FILE.fullmatch(path.rsplit("/", 1)[-1]) is not None
 
 
 def _month(seconds: int) -> str:

@@ -187,7 +187,7 @@ def _instructions(section: SectionContext) -> SectionNotes:
     own = [name for name in section.intent.types if is_own_template(name, section.templates)]
     names = (*section.tasks, *own)
     if not names and _is_change(section) and not is_own_template("general", section.templates):
-        return SectionNotes()  # "answer the question first" to a request that is none
+        return SectionNotes()  # the built-in general instruction is for questions
     return _points(names, section)
 
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from promptls.index import IndexReader, OutlineRef, Snapshot
-from promptls.knowledge.project.file_kind import is_test_path
+from promptls.knowledge.project.file_kind import is_changelog, is_test_path
 from promptls.model import AnyOutline, Chunk, FileEntry, OutlineView, Span, Symbol
 from promptls.retrieval.query import Query, is_identifier_style
 from promptls.retrieval.scorers import FirstStageScores, Floats, Numbers, fit_scale, top_indices
@@ -372,11 +372,6 @@ _ASKS_FOR_TRANSLATION = re.compile(
     r"\b(translat\w+|locali[sz]\w+|locales?|i18n|l10n|languages?|übersetz\w+|traduc\w+|traduz\w+)\b|翻译|翻訳|번역",
     re.I,
 )
-_CHANGELOG = re.compile(
-    r"(^|/)((change(s|log)s?|history|news|release[-_ ]?notes?|whatsnew)([-_][^/.]*)?(\.(md|rst|txt|adoc|x|\d+))*"
-    r"|(change(s|log)s?|release[-_ ]?notes?|relnotes?|newsfragments|whatsnew)/(.*/)?[^/]+\.(md|rst|txt|adoc|x|\d+))$",
-    re.I,
-)
 _ASKS_FOR_CHANGELOG = re.compile(
     r"\b(change ?logs?|release notes?|since|when (was|did|were)|versions?|releases?|deprecat\w+|migrat\w+|upgrad\w+|breaking)\b",
     re.I,
@@ -461,12 +456,6 @@ def _is_data(candidate: Candidate) -> bool:
         outline = candidate.entry.outline
         return bool(_SQL_DATA.search(name[:-4])) or (outline is not None and len(outline.symbols) > 0)
     return is_data_file(name)
-
-
-@lru_cache(maxsize=1 << 14)
-def is_changelog(name: str) -> bool:
-    """Return whether a file, by its name, lists the changes of versions."""
-    return _CHANGELOG.search(name) is not None
 
 
 @lru_cache(maxsize=1 << 14)

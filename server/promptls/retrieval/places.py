@@ -17,10 +17,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.index import STOP_WORDS, IndexReader, Snapshot, SourceReader, split_identifier, stem
-from promptls.knowledge.project.file_kind import is_test_path
+from promptls.knowledge.project.file_kind import is_changelog, is_test_path
 from promptls.model import CancelToken, FileText, Item, Origin, Span
 from promptls.model.files import is_prompt_document
-from promptls.retrieval.candidates import is_changelog, is_data_file, is_translation
+from promptls.retrieval.candidates import is_data_file, is_translation
 from promptls.retrieval.query import Query
 from promptls.retrieval.question_names import MIN_CHARACTERS, Name, NameKind, question_names
 
@@ -159,8 +159,8 @@ def _lines_in(file: FileText, pattern: re.Pattern[str]) -> list[int]:
 
 
 def _is_wanted(label: str, with_tests: bool) -> bool:
-    is_untelling = _UNTELLING_FILE.search(label) or any(f(label) for f in (is_changelog, is_translation, is_data_file))
-    return not is_untelling and (with_tests or not is_test_path(label))
+    kinds = (_UNTELLING_FILE.search, is_changelog, is_translation, is_data_file)
+    return not any(is_kind(label) for is_kind in kinds) and (with_tests or not is_test_path(label))
 
 
 def _paths_with(

@@ -26,6 +26,12 @@ _PROSE_NAMES = frozenset(
     "authors changelog changes contributing copying licence license news notice readme todo".split()
 )
 
+_CHANGELOG = re.compile(
+    r"(^|/)((change(s|log)s?|history|news|release[-_ ]?notes?|whatsnew)([-_][^/.]*)?(\.(md|rst|txt|adoc|x|\d+))*"
+    r"|(change(s|log)s?|release[-_ ]?notes?|relnotes?|newsfragments|whatsnew)/(.*/)?[^/]+\.(md|rst|txt|adoc|x|\d+))$",
+    re.I,
+)
+
 
 @lru_cache(maxsize=1 << 14)
 def is_test_path(label: str) -> bool:
@@ -47,6 +53,12 @@ def is_prose_path(label: str) -> bool:
     name = label.rpartition("/")[2].lower()
     stem, dot, extension = name.rpartition(".")
     return extension in _PROSE_EXTENSIONS if dot and stem else name in _PROSE_NAMES
+
+
+@lru_cache(maxsize=1 << 14)
+def is_changelog(label: str) -> bool:
+    """Return true for documents that list the changes of versions."""
+    return _CHANGELOG.search(label) is not None
 
 
 # ---- layers

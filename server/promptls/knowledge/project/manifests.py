@@ -265,19 +265,16 @@ def go_mod(text: str) -> ProjectManifest:
 
 
 _MAVEN_NAME = re.compile(r"<artifactId>\s*([\w.${}-]{1,120})\s*</artifactId>")
+_MAVEN_NEED = re.compile(r"<(parent|dependency)>(.{0,2000}?)</\1>", re.DOTALL)
 _POM = pattern_parser(
     "maven",
-    _MAVEN_NAME.pattern,
     description=r"<description>([^<]{1,2000})</description>",
     commands=(("build", "mvn package"), ("test", "mvn test")),
 )
 
 
-_MAVEN_NEED = re.compile(r"<(parent|dependency)>(.{0,2000}?)</\1>", re.DOTALL)
-
-
 def pom(text: str) -> ProjectManifest:
-    """Parse pom.xml; plugins are no dependencies."""
+    """Parse pom.xml. Plugins do not count as dependencies."""
     _, _, after_parent = text.rpartition("</parent>")
     name = _MAVEN_NAME.search(after_parent)
     needs = [
